@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from assistant.knowledge.documents import Passage
+from assistant.operations.worked import Reply
 
 Flag = Literal[
     "citation_not_retrieved",  # an id that was not in the prompt was cited; the citation was dropped
@@ -66,6 +67,7 @@ class Answer(Struct, frozen=True, kw_only=True):
       abstained: whether it does not know.
       confidence: 0..1, how sure it is that the sources answer the question.
       seconds: time by step.
+      worked: where it was worked out and not quoted: what was understood, the tables and the proofs.
     """
 
     question: str
@@ -79,6 +81,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     understood: str | None = None
     generator: str = "extractive"
     seconds: dict[str, float] = field(default_factory=dict)
+    worked: Reply | None = None
 
     @property
     def cited(self) -> tuple[Source, ...]:

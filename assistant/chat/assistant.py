@@ -18,12 +18,14 @@ from assistant.chat.prompting import answer_prompt, hypothetical_prompt
 from assistant.chat.safety import orders_in
 from assistant.chat.scorer import open_rationale
 from assistant.chat.words import name_of, say
+from assistant.chat.working import called_answer, markets_in_words, worked_answer
 from assistant.config import AssistantConfig
 from assistant.knowledge.documents import Passage
 from assistant.knowledge.embedding import Embedder
 from assistant.knowledge.index import Index, open_index
 from assistant.knowledge.language import detect
 from assistant.knowledge.models import Remembering, open_embedder
+from assistant.operations.house import House
 from assistant.rationale.port import Rationale
 from assistant.retrieval.asking import Asked
 from assistant.retrieval.query import Filters, Found, Query
@@ -46,8 +48,10 @@ class Assistant:
         generator: Generator | None = None,
         search: Search | None = None,
         confidence: confidence_.Confidence | None = None,
+        house: House | None = None,
     ) -> None:
         self.config = config
+        self.house = house
         self.index = index
         self.search_engine = search or Search(
             index, embedder, open_reranker(config.reranker, config.threads), config.interaction
@@ -57,15 +61,19 @@ class Assistant:
         self._confidence = confidence or confidence_.shipped()
 
     @classmethod
-    def open(cls, config: AssistantConfig) -> Assistant:
+    def open(cls, config: AssistantConfig, house: House | None = None) -> Assistant:
         """Open the index and the models that the configuration names.
+
+        Args:
+          config: the configuration.
+          house: works out what can be worked out; without it passages answer everything.
 
         Raises:
           UserError: nothing is indexed, or a package or model is missing.
         """
         index = open_index(config.folder / "index")
         embedder = Remembering(open_embedder(config))
-        opened = cls(config, index, embedder, open_rationale(config, embedder), open_generator(config))
+        opened = cls(config, index, embedder, open_rationale(config, embedder), open_generator(config), house=house)
         embedder.embed_queries(["warm"])  # the first run of a model costs more than all that follow
         return opened
 
@@ -93,7 +101,7 @@ class Assistant:
         history: Sequence[Turn] = (),
         streamed: Callable[[str], None] | None = None,
     ) -> Answer:
-        """Answer a question.
+        """Answer a question: worked out where it is one to the house, else from passages.
 
         Args:
           question: the question.
@@ -101,6 +109,10 @@ class Assistant:
           history: the turns before, for follow-up questions.
           streamed: called with each piece of a generator's text as it comes, before it is checked.
         """
+        worked = self._worked(question, filters)
+        if worked is not None:
+            return worked
+        filters = in_named_markets(question, filters)
         seconds: dict[str, float] = {}
         understood = in_context(question, history)
         language = detect(question) or detect(understood) or "en"
@@ -128,6 +140,16 @@ class Assistant:
             marked = {id: tuple(item.highlight for item in items) for id, items in by_passage.items()}
             return self._finish(answer, statements, found, marked)
         return self._generate(answer, self._generator, understood, found, evidence, streamed)
+
+    def _worked(self, question: str, filters: Filters | None) -> Answer | None:
+        """What the house works out; filters other than the market's ask for passages."""
+        chosen = filters or Filters()
+        if self.house is None or not msgspec.structs.replace(chosen, markets=None).empty:
+            return None
+        answer = worked_answer(self.house, question, chosen.markets or ())
+        if answer is None and self._generator is not None:
+            answer = called_answer(self.house, self._generator, question)
+        return answer
 
     def read(
         self, asked: Asked, found: Sequence[Found], filters: Filters | None = None
@@ -230,6 +252,14 @@ class Assistant:
             lines.append(say(language, "nothing"))
         sources = tuple(Source(number=None, passage=item.passage, score=item.score) for item in found)
         return msgspec.structs.replace(answer, text="\n".join(lines), sources=sources, abstained=True, statements=())
+
+
+def in_named_markets(question: str, filters: Filters | None) -> Filters | None:
+    """Filters with the markets that a question names in words; markets that were chosen stay."""
+    named = markets_in_words(question)
+    if not named or (filters is not None and filters.markets):
+        return filters
+    return msgspec.structs.replace(filters or Filters(), markets=named)
 
 
 def rests_on(

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Answer
+from assistant.chat.working import kept as without_points
 from assistant.config import AssistantConfig
 from assistant.knowledge.scrubbing import Scrubber
 from energycomm.errors import UserError
@@ -85,7 +86,9 @@ class Log:
         scrubber = Scrubber()
         question = scrubber.scrub(answer.question)
         kept = msgspec.structs.replace(
-            answer, question=question, understood=scrubber.scrub(answer.understood or "") or None
+            without_points(answer, scrubber.scrub),
+            question=question,
+            understood=scrubber.scrub(answer.understood or "") or None,
         )
         with self._lock, self._db:
             self._prune()

@@ -18,6 +18,7 @@ On = Annotated[str | None, typer.Option("--on", help="Only texts valid on this d
 Languages = Annotated[list[str] | None, typer.Option("--language", help="Only documents in this language: fr.")]
 Sources = Annotated[list[str] | None, typer.Option("--source", help="Only this source: rules.")]
 Versions = Annotated[list[str] | None, typer.Option("--version", help="Only this version of the documents.")]
+ShowPlan = Annotated[bool, typer.Option("--show-plan", help="Print what is understood, and answer nothing.")]
 Plain = Annotated[bool, typer.Option("--plain", help="Plain text, also on a terminal.")]
 
 
@@ -30,15 +31,24 @@ def ask(
     source: Sources = None,
     version: Versions = None,
     plain: Plain = False,
+    show_plan: ShowPlan = False,
     json: Json = False,
 ) -> None:
-    """Answer a question with its sources, or abstain if they have no answer; exit code 1 if it abstains.
+    """Answer a question: worked out from rules and store, or quoted from the sources; exit code 1 if it abstains.
 
     Example: energycomm assistant ask "Pourquoi un relevé R151 est-il rejeté quand l'index diminue ?"
     """
-    assistant, log = _open()
     form = Form.of(json, plain)
-    answer = assistant.ask(question, _filters(market, on, language, source, version), streamed=_stream(form))
+    filters = _filters(market, on, language, source, version)
+    house = _house()
+    if show_plan:
+        print_json(house.plan(question))
+        return
+    # Rules and store answer without the packages of the index.
+    answer, log = _worked(house, question, filters)
+    if answer is None:
+        assistant, log = _open(house)
+        answer = assistant.ask(question, filters, streamed=_stream(form))
     number = log.write(answer, author=author())
     if json:
         print_json(answer_data(answer, number))
@@ -67,7 +77,7 @@ def chat(
     from assistant.chat.assistant import turn_of
     from assistant.chat.followup import Turn
 
-    assistant, log = _open()
+    assistant, log = _open(_house())
     filters = _filters(market, on, language, source, version)
     form = Form.of(json, plain)
     conversation = uuid.uuid4().hex
@@ -188,6 +198,7 @@ def serve(
 
     need("fastapi", "jinja2", "uvicorn")
     from assistant.config import load_config
+    from assistant.operations.house import House
     from assistant.web.pages import make_app
     from assistant.web.serving import door
     from energycomm.commands.serve import options, tls_context
@@ -197,7 +208,7 @@ def serve(
     config = load()
 
     def chat() -> Any:
-        return make_app(*_open(), load_config())
+        return make_app(*_open(House(config)), load_config())
 
     with door(config, host, chat, sign_in=sign_in) as app:
         scheme = "https" if config.web.certificate_file else "http"
@@ -211,7 +222,30 @@ def author() -> str:
     return f"user {system_user()}"
 
 
-def _open() -> tuple[Any, Any]:
+def _house() -> Any:
+    from assistant.operations.house import House
+    from energycomm.config import load
+
+    config = load()
+    announce(config)
+    return House(config)
+
+
+def _worked(house: Any, question: str, filters: Any) -> tuple[Any, Any]:
+    """The answer that the house works out, and the log; no answer where passages have to."""
+    import msgspec
+
+    from assistant.chat.log import open_log
+    from assistant.chat.working import worked_answer
+    from assistant.config import load_config
+
+    if not msgspec.structs.replace(filters, markets=None).empty:
+        return None, None
+    answer = worked_answer(house, question, filters.markets or ())
+    return answer, None if answer is None else open_log(load_config())
+
+
+def _open(house: Any = None) -> tuple[Any, Any]:
     from assistant.config import load_config
     from assistant.extras import CORE, need
 
@@ -220,9 +254,10 @@ def _open() -> tuple[Any, Any]:
     from assistant.chat.log import open_log
     from energycomm.config import load
 
-    announce(load())
+    if house is None:
+        announce(load())
     config = load_config()
-    return Assistant.open(config), open_log(config)
+    return Assistant.open(config, house), open_log(config)
 
 
 def _filters(

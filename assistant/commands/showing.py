@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import typer
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from energycomm.commands.output import print_rows
@@ -17,6 +18,7 @@ from energycomm.commands.output import print_rows
 if TYPE_CHECKING:
     from assistant.chat.answer import Answer, Source
     from assistant.explanation.explaining import Told
+    from assistant.operations.worked import Reply
     from assistant.retrieval.query import Found
 
 
@@ -47,6 +49,8 @@ def print_answer(answer: Answer, number: int | None, form: Form) -> None:
     console = Console(highlight=False, soft_wrap=True, no_color=form is Form.plain)
     style = "yellow" if answer.abstained else "bold" if form is Form.rich else ""
     console.print(Text(answer.text, style=style))
+    if answer.worked is not None:
+        print_worked(answer.worked, console, form)
     if answer.cited:
         console.print()
         console.print(Text(say(answer.language, "sources"), style="bold"))
@@ -58,6 +62,27 @@ def print_answer(answer: Answer, number: int | None, form: Form) -> None:
     told = [f"confidence {answer.confidence:.2f}", f"{sum(answer.seconds.values()):.2f} s"]
     told += list(answer.flags) + ([f"answer {number}"] if number else [])
     typer.secho(" · ".join(told), err=True, dim=True)
+
+
+def print_worked(reply: Reply, console: Console, form: Form) -> None:
+    """The tables of an answer that was worked out, and its proofs; lines with tabs between in a pipe."""
+    from assistant.operations.wording import say
+
+    for one in reply.answers:
+        if one.table is not None:
+            console.print()
+            if form is Form.rich:
+                shown = Table(*one.table.columns)
+                for row in one.table.rows:
+                    shown.add_row(*map(Text, row))
+                console.print(shown)
+            else:
+                for row in (one.table.columns, *one.table.rows):
+                    console.print(Text("\t".join(row)))
+        console.print()
+        console.print(Text(say(reply.language, "proof"), style="bold"))
+        for proof in one.proofs:
+            console.print(Text("  " + " · ".join(part for part in (proof.text, proof.link, proof.command) if part)))
 
 
 def place(source: Source, language: str) -> str:

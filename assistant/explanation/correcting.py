@@ -1,9 +1,12 @@
-"""A correction that would free a message: values that the facts suggest, each judged in a dry run."""
+"""A correction that would free a message: values that the point's own history bears out, each judged in a dry run.
+
+A value that only the rules know, such as that of an example, is never proposed: the rules would accept it on any point.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -25,7 +28,8 @@ class Correction(Struct, frozen=True, kw_only=True):
     Attributes:
       field: what is changed: registers[1].value; several where one cause explains them.
       before, after: the values.
-      why: where the value comes from: the name of a fact, the unit, an example of the rule.
+      why: where the value comes from: the name of a fact, or the unit.
+      evidence: what of the access point's history bears it out: names of facts and their values.
       outcome: the verdict of the dry run: accepted or quarantined.
       left: warnings that would stay.
     """
@@ -35,6 +39,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     after: str
     why: str
     outcome: str
+    evidence: tuple[str, ...]
     left: tuple[str, ...] = ()
 
 
@@ -80,6 +85,7 @@ def propose(catalogue: Catalogue, engine: RuleEngine, known: Known) -> tuple[lis
                         after=", ".join(after),
                         why=why,
                         outcome=verdict.label,
+                        evidence=_evidence(items.values(), violated, why),
                         left=left,
                     )
                 )
@@ -114,7 +120,9 @@ def _value(message: KernelMessage, run: RuleRun) -> Any:
 
 
 def _candidates(message: KernelMessage, run: RuleRun) -> Iterator[tuple[Any, str]]:
-    """Values for the field, with where each comes from; the most plausible first."""
+    """Values for the field that the history bears out, with where each comes from; the most plausible first."""
+    if not _of_history(run):
+        return
     present = _value(message, run)
     unit = getattr(_item(message, run), "unit", None)
     factor = {"kWh": 1000, "MWh": 1_000_000}.get(str(unit), 1)
@@ -122,30 +130,35 @@ def _candidates(message: KernelMessage, run: RuleRun) -> Iterator[tuple[Any, str
         # A wrong unit is the commonest mistake of a number.
         yield present // 1000, "unit, a thousandth"
         yield present * 1000, "unit, thousandfold"
-        if present < 0:
-            yield -present, "sign"
-    for name, fact in run.read.items():
-        if name == run.rule.field or fact is None or isinstance(fact, bool):
+    for name, fact in _of_history(run).items():
+        if isinstance(fact, bool):
             continue
         if isinstance(present, int) and isinstance(fact, int | float) and name.endswith("_wh"):
             # Up to the unit above: an index in kWh counts whole ones.
             yield math.ceil(fact / factor), name
-        elif type(fact) is type(present) and isinstance(fact, str | date | datetime | int):
+        elif type(fact) is type(present) and isinstance(fact, str | date | datetime):
             yield fact, name
-    for example in run.rule.examples:
-        if example.judged == "passes":
-            for value in _in_example(example.content, run):
-                if type(value) is type(present) or present is None:
-                    yield value, f"example of {run.rule.error_code}"
 
 
-def _in_example(content: Any, run: RuleRun) -> Iterator[Any]:
-    name = run.rule.field.rpartition(".")[2]
-    items = content.get(run.rule.each, []) if run.rule.each else [content]
-    for item in items if isinstance(items, list) else []:
-        # Only codes are worth repeating: another point's index or date says nothing of this one.
-        if isinstance(item, dict) and isinstance(item.get(name), str) and len(item[name]) <= 12:
-            yield item[name]
+def _of_history(run: RuleRun) -> dict[str, Any]:
+    """The facts of the access point's history that a rule read: what was stated of it before."""
+    return {
+        name: fact
+        for name, fact in run.read.items()
+        if name.startswith(("history.", "previous.")) and fact is not None and fact != ()
+    }
+
+
+def _evidence(items: Iterable[RuleRun], violated: Sequence[RuleRun], why: str) -> tuple[str, ...]:
+    """The facts of the history behind a value: the one it was taken from, or those that the rules compared it with."""
+    fields = {(run.rule.field, run.item) for run in items}
+    found: dict[str, None] = {}
+    for run in violated:
+        if (run.rule.field, run.item) in fields:
+            facts = _of_history(run)
+            taken = {why: facts[why]} if why in facts else {} if why in run.read else facts
+            found.update(dict.fromkeys(f"{name} = {value}" for name, value in taken.items()))
+    return tuple(found)
 
 
 def _changed(message: KernelMessage, run: RuleRun, value: Any) -> KernelMessage | None:

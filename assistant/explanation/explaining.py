@@ -225,6 +225,7 @@ class _Writer:
                 evidence=(
                     self.words["dry_run"].format(outcome=self.words.get(c.outcome, c.outcome)),
                     self.words["from"].format(why=c.why),
+                    self.words["borne_out"].format(facts=", ".join(c.evidence)),
                     *((self.words["left"].format(codes=", ".join(c.left)),) if c.left else ()),
                 ),
             )

@@ -27,8 +27,10 @@ WORDS: dict[str, dict[str, str]] = {
         "proposal": "{field}: {after} instead of {before}.",
         "dry_run": "dry run: the message would be {outcome}; nothing was stored",
         "from": "the value comes from: {why}",
+        "borne_out": "in the history of this access point: {facts}",
         "left": "warnings that stay: {codes}",
-        "no_proposal": "None of {tried} suggested values frees the message: the grid operator must correct it.",
+        "no_proposal": "The history of this access point bears out no value ({tried} tried): a person must ask the "
+        "grid operator.",
         "confirm": "The rules accept it; only the grid operator or the meter can confirm that it is true.",
         "accepted": "accepted",
         "rejected": "rejected",
@@ -59,9 +61,10 @@ WORDS: dict[str, dict[str, str]] = {
         "proposal": "{field} : {after} au lieu de {before}.",
         "dry_run": "essai à blanc : le message serait {outcome} ; rien n'a été enregistré",
         "from": "la valeur vient de : {why}",
+        "borne_out": "dans l'historique de ce point : {facts}",
         "left": "avertissements qui restent : {codes}",
-        "no_proposal": "Aucune des {tried} valeurs que suggèrent les faits ne libère le message : "
-        "le gestionnaire de réseau doit le corriger.",
+        "no_proposal": "L'historique de ce point n'étaye aucune valeur ({tried} essayées) : une personne doit "
+        "interroger le gestionnaire de réseau.",
         "confirm": "Les règles l'acceptent ; seul le gestionnaire de réseau ou le compteur peut dire si c'est vrai.",
         "accepted": "accepté",
         "rejected": "rejeté",

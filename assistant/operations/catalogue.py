@@ -274,7 +274,7 @@ def field_answer(catalogue: Catalogue, plan: RuleField, language: str) -> Worked
     rule = found[0]
     name = rule.error_code or rule.code
     if plan.applies is not None:
-        judges = [one for one in found if _applies(one, plan.applies)]
+        judges = [one for one in found if _applies(catalogue, one, plan.applies)]
         key = "applies" if judges else "applies_not"
         kinds = ", ".join(dict.fromkeys(kind for one in found for kind in one.applies_to))
         text = say(language, key, code=name, what=plan.applies, kinds=f"{kinds} ({rule.market})")
@@ -310,7 +310,7 @@ def field_answer(catalogue: Catalogue, plan: RuleField, language: str) -> Worked
     return Worked(sentence=sentence, proofs=proofs, values=tuple(value for _, value in told))
 
 
-def _applies(rule: Rule, what: str) -> bool:
+def _applies(catalogue: Catalogue, rule: Rule, what: str) -> bool:
     if what in KINDS:
         return what in rule.applies_to
     if what.upper() == rule.market or (len(what) == 2 and rule.market == COMMON):
@@ -323,7 +323,9 @@ def _applies(rule: Rule, what: str) -> bool:
         there = what.upper() in [one.upper() for one in re.findall(r"'([^']*)'", text)]
         if (sign == "!=") == there:
             return False
-    return bool(named) or _names_flow(rule, what)
+    of = {entry.market for entry in catalogue.codes.entries
+          if entry.list in ("flow", "message") and entry.code.upper() == what.upper()}  # fmt: skip
+    return bool(named) or _names_flow(rule, what) or (what.upper() != "OPENINGBALANCE" and rule.market in of)
 
 
 def compare_answer(catalogue: Catalogue, plan: CompareRules, language: str) -> Worked:
@@ -386,7 +388,7 @@ def changes_answer(
     when = say(language, "between", since=plan.since or "…", until=plan.until or "…")
     return Worked(
         sentence=say(language, "changes", n=len(rows_), when=when),
-        table=Table(columns=("day", "change", "what", "file"), rows=tuple((str(d), *rest) for d, *rest in rows_)),  # type: ignore[misc]
+        table=Table(columns=("day", "change", "what", "file"), rows=tuple((str(d), *rest) for d, *rest in rows_)),
         proofs=(
             Proof(text=f"since and until of rules and codes, {when}; version {catalogue.version}", link="/rules"),
             *(Proof(text=row[3]) for row in rows_[: MOST_PROOFS - 1]),

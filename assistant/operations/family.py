@@ -161,6 +161,7 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     type: Text | None = None
     code: Code | None = None
     error_class: ErrorClass | None = None
+    severity: Severity | None = None
     access_point: Text | None = None
     envelope: Number | None = None
     since: date | None = None
@@ -230,9 +231,12 @@ def planned(given: Any) -> Plan:
       UserError: it is none of the operations, or an argument of it is wrong.
     """
     try:
-        return msgspec.convert(given, Plan)
+        plan: Plan = msgspec.convert(given, Plan)
     except msgspec.ValidationError as error:
-        raise UserError(f"This is no question to the house: {error}.", "docs/assistant.md lists them.") from None
+        raise UserError(
+            f"This is no question to the house: {error}.", "docs/assistant-operations.md lists them."
+        ) from None
+    return plan
 
 
 def tools() -> list[dict[str, Any]]:

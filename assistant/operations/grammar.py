@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assistant.operations.family import (
+    FIELDS,
     CodeLists,
     CompareRules,
     Field,
-    FIELDS,
     Manual,
     Missing,
     OnlyThere,
@@ -34,6 +34,7 @@ from assistant.operations.family import (
 )
 from assistant.operations.understanding import Understood
 from energycomm.eis.states import (
+    ACKNOWLEDGEMENT_STATES,
     ENVELOPE_STATES,
     MESSAGE_STATES,
     NOTIFICATION_STATES,
@@ -53,8 +54,14 @@ class Asking(Struct, frozen=True):
     choices: tuple[str, ...]
 
 
+STRONG = ("kinds", "source", "severity", "class", "condition", "ebix", "file", "validity", "set", "reads", "todo")
+"""Fields whose words are only said of a rule."""
+
 Read = tuple[Plan, ...] | Asking | None
-YES_NO = ("is", "are", "does", "do", "can", "may", "est", "la", "le", "les", "fr", "s", "wordt", "worden", "geldt", "gelden", "zijn", "heeft", "kan", "mag", "§")  # fmt: skip
+YES_NO = (
+    "is", "are", "does", "do", "can", "may", "est", "la", "le", "les", "s", "wordt", "worden", "geldt", "gelden",
+    "zijn", "heeft", "kan", "mag", "§",
+)  # fmt: skip
 
 
 def plans(asked: Understood, today: date) -> Read:
@@ -84,7 +91,7 @@ def _message(asked: Understood, today: date) -> Read:
         return (WhyMessage(message=number, about="point"),)
     if asked.has("intent", "life"):
         return (WhyMessage(message=number, about="history"),)
-    if asked.has("intent", "why"):
+    if asked.has("intent", "why") or asked.has("group", "waits_for"):
         return (WhyMessage(message=number),)
     if asked.has("intent", "state") or asked.has("state"):
         return (WhyMessage(message=number, about="state"),)
@@ -128,10 +135,7 @@ def _changes(asked: Understood, today: date) -> Read:
         return (Versions(what="rules"),)
     if not asked.days.known:
         return (RuleChanges(markets=_markets(asked)),) if not asked.rest else None
-    since, until = asked.days.since, asked.days.until
-    if asked.days.day and until == asked.days.day + timedelta(days=1):
-        since, until = asked.days.day, asked.days.day + timedelta(days=1)
-    return (RuleChanges(since=since, until=until, markets=_markets(asked)),)
+    return (RuleChanges(since=asked.days.since, until=asked.days.until, markets=_markets(asked)),)
 
 
 def _manual(asked: Understood, today: date) -> Read:
@@ -143,18 +147,16 @@ def _manual(asked: Understood, today: date) -> Read:
         return (Manual(what="code", name=asked.gateway[0]),)
     named = [*asked.settings, *(word for word in asked.rest if asked.has("subject", "setting"))]
     if asked.settings or (asked.has("subject", "setting") and len(asked.rest) == 1):
-        if (
-            asked.has("intent", "default")
-            or asked.settings
-            or asked.has("field", "sentence")
-            or asked.has("subject", "setting")
-        ):
-            how = "default" if asked.has("intent", "default") else "one"
-            return (Manual(what="setting", how=how, name=named[0]),)  # type: ignore[arg-type]
+        how = "default" if asked.has("intent", "default") else "one"
+        return (Manual(what="setting", how=how, name=named[0]),)  # type: ignore[arg-type]
+    if asked.commands and asked.has("subject", "command") and not asked.has("intent", "count"):
+        return (Manual(what="command", name=asked.commands[0]),)
     what = "setting" if asked.has("subject", "setting") else "command" if asked.has("subject", "command") else ""
     if what and not asked.rest and asked.has("intent", "count", "list"):
         return (Manual(what=what, how="count" if asked.has("intent", "count") else "list"),)  # type: ignore[arg-type]
     if asked.has("subject", "glossary"):
+        if asked.glossary:
+            return (Manual(what="word", name=asked.glossary[0]),)
         if asked.rest:
             return (Manual(what="word", name=" ".join(asked.rest)),)
         if asked.has("intent", "count", "list"):
@@ -163,7 +165,8 @@ def _manual(asked: Understood, today: date) -> Read:
 
 
 def _only(asked: Understood, today: date) -> Read:
-    if not asked.has("intent", "without") or asked.codes or len(asked.rest) > 1:
+    denied = asked.has("intent", "without") or (asked.has("intent", "not") and len(asked.values("market")) > 1)
+    if not denied or asked.codes or len(asked.rest) > 1:
         return None
     markets = [one for one in asked.values("market") if one != "common"]
     what = (
@@ -175,6 +178,8 @@ def _only(asked: Understood, today: date) -> Read:
         else ""
     )  # fmt: skip
     if not what or not markets or asked.has("missing"):
+        return None
+    if len(markets) == 1 and not asked.has("intent", "without"):
         return None
     if len(markets) == 1:
         return Asking("ask_market", tuple(name for name in ("FR", "NL", "BE") if name != markets[0]))
@@ -190,7 +195,8 @@ def _direction(asked: Understood, markets: list[str]) -> tuple[str, str]:
     "What is missing in Belgium that France has": what is denied first has not.
     """
     places = {market: asked.at("market", market) for market in markets}
-    denied = min((one.start for one in asked.found if (one.slot, one.value) == ("intent", "without")), default=0)
+    words = [one.start for one in asked.found if one.slot == "intent" and one.value in ("without", "not")]
+    denied = min(words, default=0)
     behind = [market for market in markets if places[market] > denied]
     before = [market for market in markets if places[market] < denied]
     if len(before) == 1 and behind:
@@ -220,9 +226,9 @@ def _code_lists(asked: Understood, today: date) -> Read:
         if asked.listed:
             return (CodeLists(how="meaning", code=asked.listed[0], markets=markets),)
         return (CodeLists(how="lists", markets=markets),)
-    if asked.listed and not asked.ebix and not asked.has("subject", "rule") and not asked.has("thing"):
-        if asked.has("field", "sentence") and not asked.rest and not asked.kinds:
-            return (CodeLists(how="meaning", code=asked.listed[0], markets=markets, on=on),)
+    other = asked.ebix or asked.kinds or asked.rest or asked.has("subject", "rule") or asked.has("thing")
+    if asked.listed and not other and asked.has("field", "sentence"):
+        return (CodeLists(how="meaning", code=asked.listed[0], markets=markets, on=on),)
     return None
 
 
@@ -233,13 +239,14 @@ def _one_rule(asked: Understood, today: date) -> Read:
     if len(codes) != 1:
         return None
     code = codes[0]
+    about_rule = asked.has("field", *STRONG)
     about_store = (
-        asked.has("thing", "message", "finding", "ticket", "access_point")
+        (asked.has("thing", "message", "finding", "ticket", "access_point") and not about_rule)
         or asked.has("intent", "occurred", "freed", "top")
         or (asked.has("intent", "count", "since", "last") and not asked.has("field", "validity"))
         or (asked.has("state") and not asked.has("intent", "why") and not asked.has("field"))
     )
-    if about_store and not asked.has("subject", "rule") or asked.has("intent", "freed"):
+    if (about_store and not asked.has("subject", "rule")) or asked.has("intent", "freed"):
         read = _of_store(asked, today)
         if read is not None:
             return read
@@ -261,13 +268,15 @@ def _one_rule(asked: Understood, today: date) -> Read:
 
 def _fields(asked: Understood) -> tuple[Field, ...]:
     """The fields that are asked for; the sentence of a rule only where nothing else is."""
+    if asked.has("field", "todo"):
+        return ("sentence", "class", "repair", "comment")
     named = [one for one in asked.values("field") if one in FIELDS]
     if len(named) > 1:
         named = [one for one in named if one != "sentence"]
     for weaker, stronger in (("field", "comment"), ("title", "comment"), ("set", "kinds"), ("error_code", "comment")):
         if weaker in named and stronger in named and weaker != "field":
             named.remove(weaker)
-    return tuple(named)  # type: ignore[arg-type]
+    return tuple(named)
 
 
 def _freed(asked: Understood, today: date) -> Read:
@@ -296,7 +305,8 @@ def _of_store(asked: Understood, today: date) -> Read:
     how = _how(asked, thing, by)
     if how is None:
         return None
-    code = (asked.codes or asked.unknown or [None])[0] or (asked.ebix[0] if asked.ebix and thing == "message" else None)
+    named = [*asked.codes, *asked.unknown, *(asked.ebix if thing == "message" else [])]
+    code = named[0] if named else None
     if thing == "incident" and asked.gateway:
         code = asked.gateway[0]
     days = asked.days
@@ -318,6 +328,9 @@ def _of_store(asked: Understood, today: date) -> Read:
         cls = None
     if cls == "grid_operator" and by == "operator":
         cls = None
+    severity = next(iter(asked.values("severity")), None)
+    if severity is None and how == "top" and by in ("code", "rule"):
+        severity = "error"  # a warning rejects nothing: it is counted apart
     plan = Stored(
         thing=thing,  # type: ignore[arg-type]
         how=how,  # type: ignore[arg-type]
@@ -326,17 +339,15 @@ def _of_store(asked: Understood, today: date) -> Read:
         market=_market(asked) if thing not in ("notification", "incident", "rules_version") else None,
         kind=asked.kinds[0] if asked.kinds and thing in ("message", "request", "freed", "finding") else None,
         type=asked.types[0] if asked.types and thing in ("message", "request", "freed", "finding") else None,
-        code=code if thing in ("message", "finding", "incident") else None,
+        code=code if thing in ("message", "finding", "incident", "freed") else None,
         error_class=cls if thing in ("message", "ticket", "finding") else None,  # type: ignore[arg-type]
+        severity=severity if by in ("code", "rule", "class") and not asked.codes else None,  # type: ignore[arg-type]
         access_point=asked.point,
         envelope=asked.envelope if thing == "message" else None,
         since=since,
         until=until,
         late=asked.has("late") and thing == "request",
     )
-    if thing == "freed" and code:
-        # Which messages those were is known by the findings of their former verdicts.
-        plan = replace(plan, code=code)
     return _swapped(plan, asked)
 
 
@@ -381,6 +392,8 @@ def _thing(asked: Understood) -> str | None:
         return "message"
     if counted and asked.has("state", "quarantined", "stuck", "rejected", "accepted", "treated", "delegated"):
         return "message"
+    if asked.has("intent", "top") and (asked.has("severity") or asked.has("subject", "code")):
+        return "message"
     if asked.has("intent", "top") and asked.has("group", "code", "type", "kind", "rule") and not asked.has("missing"):
         return "message"
     if asked.codes and counted:
@@ -400,6 +413,8 @@ def _group(asked: Understood, thing: str) -> StoreGroup | None:
     if not top:
         # "which error codes do they have" groups; "messages with the error code X" does not.
         groups = [one for one in groups if one != "access_point" or "access_point" in asked.values("thing")]
+    if not groups and top and asked.has("severity") and not asked.has("thing"):
+        return "code"
     if not groups and top and asked.has("subject", "code", "rule"):
         return "rule" if asked.has("subject", "rule") else "code"
     if not groups and top and "access_point" in asked.values("thing"):
@@ -410,7 +425,7 @@ def _group(asked: Understood, thing: str) -> StoreGroup | None:
         groups = [one for one in groups if one == "market"]
     order = ("month", "day", "market", "state", "access_point", "type", "kind", "rule", "class", "operator",
              "waits_for", "channel", "by", "code")  # fmt: skip
-    return next((one for one in order if one in groups), None)  # type: ignore[return-value]
+    return next((one for one in order if one in groups), None)  # type: ignore[misc]
 
 
 def _how(asked: Understood, thing: str, by: StoreGroup | None) -> str | None:
@@ -434,14 +449,19 @@ def _how(asked: Understood, thing: str, by: StoreGroup | None) -> str | None:
 
 
 def _states(asked: Understood, thing: str) -> tuple[str, ...]:
-    known = {
-        "message": MESSAGE_STATES, "finding": MESSAGE_STATES, "envelope": ENVELOPE_STATES, "request": REQUEST_STATES,
-        "ticket": TICKET_STATES, "notification": NOTIFICATION_STATES,
-        "acknowledgement": ("built", "sent", "dead"),
-    }.get(thing, ())  # fmt: skip
+    known: dict[str, tuple[str, ...]] = {
+        "message": MESSAGE_STATES,
+        "finding": MESSAGE_STATES,
+        "freed": MESSAGE_STATES,
+        "envelope": ENVELOPE_STATES,
+        "request": REQUEST_STATES,
+        "ticket": TICKET_STATES,
+        "notification": NOTIFICATION_STATES,
+        "acknowledgement": ACKNOWLEDGEMENT_STATES,
+    }
     if asked.has("state", "stuck") and thing in ("message", "finding"):
         return STUCK
-    named = [one for one in asked.values("state") if one in known]
+    named = [one for one in asked.values("state") if one in known.get(thing, ())]
     if thing == "request" and asked.has("state", "rejected"):
         named.append("refused")
     if thing == "ticket" and asked.has("state", "quarantined"):
@@ -470,9 +490,12 @@ def _rules(asked: Understood, today: date) -> Read:
         how = "codes" if code and not rule else "count"
     elif asked.has("intent", "exists") and not asked.has("intent", "list"):
         how = "exists"
-    elif asked.has("intent", "list") or by or asked.has("intent", "top"):
-        how = "list"
-    elif where != RuleFilter() and not words and len(asked.tokens) <= 8:
+    elif (
+        asked.has("intent", "list")
+        or by
+        or asked.has("intent", "top")
+        or (where != RuleFilter() and not words and len(asked.tokens) <= 8)
+    ):
         how = "list"
     else:
         return None
@@ -498,7 +521,7 @@ def _rule_group(asked: Understood) -> RuleGroup | None:
         return None if not groups or asked.has("market") else groups[0]  # type: ignore[return-value]
     for one in ("market", "severity", "class", "kind", "set", "file"):
         if one in groups and not (one == "market" and asked.has("market") and not top):
-            return one  # type: ignore[return-value]
+            return one
     return None
 
 

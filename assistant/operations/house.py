@@ -15,6 +15,7 @@ from assistant.operations import catalogue as rules_
 from assistant.operations import family, grammar, manual
 from assistant.operations.family import Plan, named
 from assistant.operations.understanding import Lexicon, Understood, lexicon_of, said, understand
+from assistant.operations.vocabulary import Match
 from assistant.operations.wording import say
 from assistant.operations.worked import Proof, Reply, Table, Worked
 from energycomm.config import Config
@@ -78,21 +79,25 @@ class House:
                          for part in (label, *label.split("-"))}  # fmt: skip
                 settings = [one.name for one in manual.entries(self.docs, "setting")]
                 commands = [one.name for one in manual.entries(self.docs, "command")]
-                self._read = stamp, catalogue, lexicon_of(catalogue, types, settings, commands)
+                glossary = [word for one in manual.entries(self.docs, "word") for word in one.name.split(", ")]
+                self._read = stamp, catalogue, lexicon_of(catalogue, types, settings, commands, glossary)
             return self._read[1], self._read[2]
 
-    def understood(self, question: str) -> Understood | None:
-        """A question, taken apart; None where it is empty or too long."""
-        return understand(question, self._rules()[1], self._now().date())
-
-    def read(self, question: str) -> tuple[Understood | None, grammar.Read]:
-        """A question, taken apart, and its readings."""
-        asked = self.understood(question)
+    def read(self, question: str, markets: tuple[str, ...] = ()) -> tuple[Understood | None, grammar.Read]:
+        """A question, taken apart, and its readings; markets that were chosen count where it names none."""
+        asked = understand(question, self._rules()[1], self._now().date())
+        if asked is not None and not asked.has("market"):
+            asked.found += [Match(len(asked.tokens), len(asked.tokens), "market", market) for market in markets]
         return asked, None if asked is None else grammar.plans(asked, self._now().date())
 
-    def reply(self, question: str) -> Reply | None:
-        """The answer to a question; None where it is none that can be worked out."""
-        asked, read = self.read(question)
+    def reply(self, question: str, markets: tuple[str, ...] = ()) -> Reply | None:
+        """The answer to a question; None where it is none that can be worked out.
+
+        Args:
+          question: the question.
+          markets: markets that were chosen beside it.
+        """
+        asked, read = self.read(question, markets)
         if asked is None or read is None:
             return None
         language = asked.language
@@ -239,5 +244,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
 
 
 def _empty_guess(plan: Plan, found: Worked) -> bool:
-    """Whether rules were looked for by words and none has them: perhaps a passage has."""
+    """Whether something was looked for by words and nothing has them: perhaps a passage has."""
+    if isinstance(plan, family.Manual):
+        return plan.how in ("one", "default") and not found.values
     return isinstance(plan, family.Rules) and bool(plan.where.words) and found.table is None

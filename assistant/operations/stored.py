@@ -84,7 +84,8 @@ def _sources() -> dict[str, Source]:
         ),
         "freed": Source(
             c, c.c.at,
-            {"id": c.c.message_id, **message, "by": c.c.by, "why": c.c.why, "before": c.c.before, "after": c.c.after},
+            {"id": c.c.message_id, **message, "by": c.c.by, "why": c.c.why, "state": c.c.before,
+             "before": c.c.before, "after": c.c.after},
             ("id", "market", "type", "before", "after", "by", "why"), states.MESSAGE_STATES,
             ((k, c.c.message_id == k.c.id),), func.count(c.c.message_id.distinct()),
             (c.c.before.in_(STUCK), c.c.after.in_(sorted(APPLIED))),
@@ -151,7 +152,7 @@ def stored_answer(engine: Engine, catalogue: Catalogue, plan: Stored, language: 
         if total is None:
             total = int(connection.execute(_from(select(_number(source)), source, joined, conditions)).scalar_one())
         if plan.how in ("first", "last"):
-            query, name = _edge(source, plan, joined, conditions)
+            query, _ = _edge(source, plan, joined, conditions)
             row = connection.execute(query).first()
             if row is None:
                 return Worked(sentence=say(language, "nothing", where=where), proofs=proofs)
@@ -213,7 +214,9 @@ def _about_findings(plan: Stored) -> Stored:
     """Codes, rules and classes of messages stand in their findings."""
     from msgspec.structs import replace
 
-    if plan.thing == "message" and (plan.code or plan.error_class or plan.by in ("code", "rule", "class")):
+    if plan.thing == "message" and (
+        plan.code or plan.error_class or plan.severity or plan.by in ("code", "rule", "class")
+    ):
         return replace(plan, thing="finding")
     return plan
 
@@ -244,6 +247,8 @@ def _conditions(
     for name, value in given:
         if value is not None:
             found.append(_column(source, plan, name) == value)
+    if plan.severity is not None:
+        found.append(_column(source, plan, "severity") == plan.severity)
     if plan.error_class is not None:
         found.append(_column(source, plan, "class") == plan.error_class)
     if plan.states:
@@ -255,7 +260,12 @@ def _conditions(
         found.append(_column(source, plan, "state").in_(plan.states))
     if plan.code is not None:
         codes = catalogue.error_codes(plan.code) or (plan.code.upper(),)
-        found.append(_column(source, plan, "code").in_(codes))
+        if plan.thing == "freed":
+            # Its findings are those of former verdicts.
+            f = tables.finding.c
+            found.append(tables.state_change.c.message_id.in_(select(f.message_id).where(f.error_code.in_(codes))))
+        else:
+            found.append(_column(source, plan, "code").in_(codes))
     if plan.envelope is not None:
         ch, k = tables.ch_message.c, tables.kernel_message.c
         _column(source, plan, "kind")
@@ -365,7 +375,7 @@ def _search(plan: Stored) -> ListSearch | None:
 
 
 def _start(day: date | None) -> datetime | None:
-    return datetime(day.year, day.month, day.day) if day else None  # noqa: DTZ001 - the lists read days in their zone
+    return datetime(day.year, day.month, day.day) if day else None
 
 
 def _proof(plan: Stored, source: Source, where: str) -> Proof:
@@ -417,7 +427,8 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
     waits = told.waits_for if told.state == "quarantined" else None
     if waits:
         until = f"{found.waits_until:%Y-%m-%d}" if found.waits_until else "-"
-        sentence, values = say(language, "waits", what=waits, until=until, **facts), (waits,)
+        sentence = say(language, "waits", what=waits, until=until, **facts)
+        values: tuple[str, ...] = (waits,)
     else:
         listed = ", ".join(codes) or say(language, "no_error")
         sentence, values = say(language, "why", codes=listed, **facts), codes or (told.state,)
@@ -463,7 +474,7 @@ def life_answer(engine: Engine, plan: PointLife, language: str) -> Worked:
     rows = [
         (
             f"{entry.at:%Y-%m-%d}" if entry.at else "", entry.what, str(entry.message_id or ""),
-            "; ".join(f"{name} {_cell(value)}" for name, value in entry.content.items() if value not in (None, "", [], ())),
+            "; ".join(f"{name} {told}" for name, value in entry.content.items() if (told := _cell(value))),
         )
         for line in found
         for entry in line.entries
@@ -487,6 +498,8 @@ def life_answer(engine: Engine, plan: PointLife, language: str) -> Worked:
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d}"
     if isinstance(value, list | tuple):

@@ -28,7 +28,7 @@ _MESSAGE = re.compile(
 _ENVELOPE = re.compile(
     r"(?i)\b(?:envelope|enveloppe|envelop)\s*(?:number|no\.?|nr\.?|n°|nummer|id|#)?\s*#?(\d{1,18})\b"
 )
-_POINT = re.compile(r"(?<!\d)(\d{18}|\d{14})(?!\d)")
+_POINT = re.compile(r"(?<![\d#])(\d{12,18})(?!\d)")
 _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
 _EXIT = re.compile(
     r"(?i)\b(?:exit|return)[ -]?(?:code|status)\s*(\d{1,3})\b|\bcode\s+de\s+(?:sortie|retour)\s*(\d{1,3})\b"
@@ -36,6 +36,13 @@ _EXIT = re.compile(
 )
 _VERSION = re.compile(r"(?<![\w-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,64}(?![\w-])")
 _PREFIX = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2}-[A-Za-z])(?![\w-]|\d)")
+
+
+_MARKET = re.compile(r"(?<![\w-])(FR|NL|BE)(?![\w-])")
+_COUNTRY = {"fr": "france", "nl": "nederland", "be": "belgium"}
+_LIST_WORDS = frozenset(
+    ("list", "lists", "liste", "listes", "lijst", "lijsten", "codelijst", "codelist", "code", "codes")
+)
 
 
 class Lexicon(Struct, frozen=True):
@@ -48,7 +55,7 @@ class Lexicon(Struct, frozen=True):
       lists: code lists.
       codes: codes of lists.
       repairs: correction scripts.
-      settings, commands: of the documentation.
+      settings, commands, glossary: of the documentation.
       fields: that rules point at.
     """
 
@@ -60,11 +67,16 @@ class Lexicon(Struct, frozen=True):
     repairs: Mapping[str, str]
     settings: Mapping[str, str]
     commands: Mapping[str, str]
+    glossary: Mapping[str, str]
     fields: Mapping[str, str]
 
 
 def lexicon_of(
-    catalogue: Catalogue, types: Iterable[str] = (), settings: Iterable[str] = (), commands: Iterable[str] = ()
+    catalogue: Catalogue,
+    types: Iterable[str] = (),
+    settings: Iterable[str] = (),
+    commands: Iterable[str] = (),
+    glossary: Iterable[str] = (),
 ) -> Lexicon:
     """The names of a catalogue."""
 
@@ -82,6 +94,7 @@ def lexicon_of(
         repairs=named(name for rule in rules for name in rule.repair),
         settings=named(settings),
         commands=named(commands),
+        glossary=named(glossary),
         fields=named(one for rule in rules for one in (rule.field, rule.field.rpartition(".")[2])),
     )
 
@@ -100,7 +113,7 @@ class Understood(Struct, kw_only=True):
       prefixes: beginnings of error codes: FR-R.
       ebix, types, lists, listed, repairs, kinds: names of the catalogue; `listed` are codes of lists.
       gateway: codes of the gateway: ENV_NO_KEY.
-      settings, commands: names of the documentation.
+      settings, glossary, commands: names of the documentation.
       message, envelope, exit_code: numbers.
       point: an access point.
       versions: hashes of rules.
@@ -124,6 +137,7 @@ class Understood(Struct, kw_only=True):
     fields: list[str] = []
     gateway: list[str] = []
     settings: list[str] = []
+    glossary: list[str] = []
     commands: list[str] = []
     message: int | None = None
     envelope: int | None = None
@@ -161,17 +175,50 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     text = " ".join(question.split())
     if not text or len(text) > LONGEST or not any(letter.isalpha() for letter in text):
         return None
-    spoken = detect(text) or "en"
-    got = Understood(text=text, language=spoken if spoken in ("en", "fr", "nl") else "en")
+    got = Understood(text=text, language="en")
     left = _numbers(got, text)
     left = _names(got, left, lexicon)
+    # Codes are of no language: the BE of BE-P01 is no English word.
+    spoken = detect(left)
+    got.language = spoken if spoken in ("fr", "nl") else "en"
     periods = [one.value for one in matches(tokens_of(left)) if one.slot == "period"]
     got.days, left = days_of(left, periods[0] if periods else None, today, day_first=got.language != "en")
     got.tokens = tokens_of(left)
     got.found = _apart(matches(got.tokens))
+    _find_list(got, lexicon)
+    got.glossary = _longest(got.tokens, lexicon.glossary)
+    got.commands = _longest(got.tokens, lexicon.commands)
     got.kinds = list(dict.fromkeys([*got.kinds, *got.values("kind")]))
     got.rest = rest_of(got.tokens, got.found)
     return got
+
+
+def _find_list(got: Understood, lexicon: Lexicon) -> None:
+    """The name of a code list beside the word for it: the list of metering methods is `metering_method`."""
+    tokens, small = got.tokens, ("of", "de", "des", "du", "d", "la", "le", "les", "van", "the", "voor", "named")
+    for at, token in enumerate(tokens):
+        if got.lists or token not in _LIST_WORDS:
+            continue
+        after = at + 1
+        while after < len(tokens) and (tokens[after] in small or tokens[after] in _LIST_WORDS):
+            after += 1
+        for start, end in [(after, after + n) for n in (3, 2, 1)] + [(at - n, at) for n in (3, 2, 1)]:
+            # Beside the word `code` alone only a name in front is meant: event codes.
+            if token in ("code", "codes") and start > at and "list" not in " ".join(tokens[max(0, at - 2) : after]):
+                continue
+            words = tokens[max(0, start) : end]
+            for name in ("_".join(words), "_".join(words).removesuffix("s")):
+                if start >= 0 and words and len(words) == end - start and name in lexicon.lists and not got.lists:
+                    got.lists.append(lexicon.lists[name])
+                    got.found = [one for one in got.found if one.end <= start or one.start >= end]
+                    got.tokens[start:end] = ["§"] * (end - start)
+
+
+def _longest(tokens: list[str], names: Mapping[str, str]) -> list[str]:
+    """The longest name whose words stand one after the other."""
+    text = f" {' '.join(tokens)} "
+    found = [name for low, name in names.items() if f" {' '.join(tokens_of(low))} " in text]
+    return sorted(found, key=len)[-1:]
 
 
 def _numbers(got: Understood, text: str) -> str:
@@ -215,6 +262,10 @@ def _names(got: Understood, text: str, lexicon: Lexicon) -> str:
             return " § "
         return found.group()
 
+    def market(found: re.Match[str]) -> str:
+        name = found[1].lower()
+        return f" {_COUNTRY[name]} " if name in _COUNTRY else found.group()
+
     kinds = {name.lower(): name for name in KINDS}
     places: list[tuple[Mapping[str, str], list[str]]] = [
         (kinds, got.kinds), (lexicon.types, got.types), (lexicon.ebix, got.ebix),
@@ -246,6 +297,7 @@ def _names(got: Understood, text: str, lexicon: Lexicon) -> str:
         return " § " if hit else word
 
     text = _ERROR_CODE.sub(code, text)
+    text = _MARKET.sub(market, text)
     text = _PREFIX.sub(prefix, text)
     return _WORD.sub(name, text)
 

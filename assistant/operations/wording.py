@@ -12,7 +12,7 @@ WORDS: dict[str, tuple[str, str, str]] = {
     "shared": (
         "Counted are the rules of the market's own folder; {n} common rules judge its messages too.",
         "Sont comptées les règles du dossier propre au marché ; {n} règles communes jugent aussi ses messages.",
-        "Geteld zijn de regels in de eigen map van de markt; {n} gemeenschappelijke regels beoordelen haar berichten ook.",
+        "Geteld zijn de regels in de eigen map van de markt; {n} gemeenschappelijke beoordelen haar berichten ook.",
     ),
     "with_shared": (
         "Rules of the markets' own folders: {own}; common rules that judge their messages too: {n}.",

@@ -77,7 +77,7 @@ def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
         return answer
 
     app.mount("/static", StaticFiles(directory=TEMPLATES.parent / "static"))
-    app.mount("/", chat or Chat(templates))
+    app.mount("/", chat or Chat(templates, config))
     return app
 
 
@@ -86,10 +86,12 @@ class Chat:
 
     Args:
       templates: for the words why it cannot be opened.
+      gateway: the gateway's configuration: its rules and store, which are asked before passages.
     """
 
-    def __init__(self, templates: Jinja2Templates) -> None:
+    def __init__(self, templates: Jinja2Templates, gateway: Config) -> None:
         self.templates = templates
+        self.gateway = gateway
         self._app: ASGIApp | None = None
         self._lock = threading.Lock()
 
@@ -112,10 +114,13 @@ class Chat:
     def _open(self) -> ASGIApp:
         from assistant.chat.assistant import Assistant
         from assistant.chat.log import open_log
+        from assistant.operations.house import House
         from assistant.web.pages import make_app
 
         with self._lock:
             if self._app is None:
                 config = load_config()
-                self._app = make_app(Assistant.open(config), open_log(config), config)
+                self._app = make_app(
+                    Assistant.open(config, House(self.gateway)), open_log(config), config, in_console=True
+                )
             return self._app

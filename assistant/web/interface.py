@@ -32,6 +32,8 @@ WORDS: dict[str, dict[str, str]] = {
         "failed": "That did not work:",
         "gone": "This document is no longer indexed.",
         "empty": "Type a question.",
+        "proof": "Proof",
+        "understood": "Understood as",
     },
     "fr": {
         "title": "Assistant EnergyComm",
@@ -62,6 +64,8 @@ WORDS: dict[str, dict[str, str]] = {
         "failed": "Cela n'a pas fonctionné :",
         "gone": "Ce document n'est plus indexé.",
         "empty": "Écrivez une question.",
+        "proof": "Preuve",
+        "understood": "Compris comme",
     },
     "nl": {
         "title": "EnergyComm-assistent",

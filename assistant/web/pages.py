@@ -105,19 +105,22 @@ class _Desk:
         return self.waiting.pop(ticket) if waiting is not None and waiting.author == author else None
 
 
-def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI:
+def make_app(assistant: Assistant, log: Log, config: AssistantConfig, *, in_console: bool = False) -> FastAPI:
     """The application.
 
     Args:
       assistant: answers.
       log: where questions, answers and opinions are kept.
       config: its language is that of the page until a visitor chooses.
+      in_console: proofs link to the lists of the console that the chat is part of.
     """
     app = FastAPI(title="EnergyComm assistant", docs_url=None, redoc_url=None, openapi_url=None)
     folder = Path(str(resources.files("assistant.web")))
     app.mount("/static", StaticFiles(directory=folder / "static"), name="static")
     app.middleware("http")(_headed)
-    chat = _Chat(assistant, log, config, Jinja2Templates(folder / "templates"))
+    templates = Jinja2Templates(folder / "templates")
+    templates.env.globals["in_console"] = in_console
+    chat = _Chat(assistant, log, config, templates)
     app.get("/", response_class=HTMLResponse)(chat.home)
     app.post("/ask", response_class=HTMLResponse)(chat.ask)
     app.get("/answers/{ticket}")(chat.answers)

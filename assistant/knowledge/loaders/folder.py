@@ -40,6 +40,8 @@ PLAIN = (".txt", ".rst", ".adoc")
 UNREAD = frozenset((".doc", ".docm", ".xls", ".xlsm", ".ppt", ".pptx", ".odt", ".ods", ".odp", ".rtf", ".msg", ".eml"))
 """Endings of documents of which none is read: a run tells how many there are."""
 SUFFIXES = frozenset((*TEXT, *BINARY, *PLAIN))
+NO_SOURCE = b"<!-- assistant: no source -->"
+"""At the head of a Markdown page: it is not indexed. What is measured of the assistant answers nobody's question."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -95,7 +97,8 @@ class FolderLoader:
             for name in sorted(files):
                 path = Path(folder, name)
                 self.unread.update({path.suffix.lower()} & UNREAD)
-                if not name.startswith(".") and path.suffix.lower() in SUFFIXES and not path.is_symlink():
+                read = not name.startswith(".") and path.suffix.lower() in SUFFIXES and not path.is_symlink()
+                if read and _is_source(path):
                     yield path
 
     def _document(self, id: str, path: Path) -> Document | Failure:
@@ -110,6 +113,16 @@ class FolderLoader:
             id, content, source=self.source, address=str(path), facts=self._facts,
             modified=datetime.fromtimestamp(state.st_mtime, UTC).date(),
         )  # fmt: skip
+
+
+def _is_source(path: Path) -> bool:
+    if path.suffix.lower() != ".md":
+        return True
+    try:
+        with path.open("rb") as page:
+            return NO_SOURCE not in page.read(1000)
+    except OSError:
+        return True  # it is reported when it is read
 
 
 def document_of(

@@ -17,7 +17,8 @@ from msgspec import Struct
 from assistant.chat.answer import Answer
 from assistant.chat.working import kept as without_points
 from assistant.config import AssistantConfig
-from assistant.knowledge.scrubbing import Scrubber
+from assistant.extras import installed
+from assistant.knowledge.scrubbing import PACKAGES, Scrubber
 from energycomm.errors import UserError
 from energycomm.private_files import BESIDE, private_file, private_folder
 
@@ -191,5 +192,6 @@ def _json(value: object) -> str:
 
 
 def open_log(config: AssistantConfig) -> Log:
-    """The log that the configuration names."""
-    return Log(config.folder / "log.db", enabled=config.log, retention_days=config.retention_days)
+    """The log that the configuration names; none is written without the packages that know personal data."""
+    enabled = config.log and installed(*PACKAGES)
+    return Log(config.folder / "log.db", enabled=enabled, retention_days=config.retention_days)

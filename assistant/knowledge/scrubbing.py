@@ -21,6 +21,9 @@ from assistant.knowledge.documents import Block, Document
 REGIONS = ("FR", "BE", "NL", "DE", "GB")
 """Countries whose telephone numbers are known without their prefix."""
 
+PACKAGES = ("phonenumbers", "stdnum")
+"""Modules without which personal data are not known, so that nothing may be written."""
+
 Span = tuple[int, int]
 
 _DIALLED = re.compile(r"(?:[+\uff0b]|0)(?:\W{0,4}\d){5}")

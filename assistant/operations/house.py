@@ -21,9 +21,11 @@ from assistant.operations.worked import Proof, Reply, Table, Worked
 from energycomm.config import Config
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue
+from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import open_catalogue, open_store
+from energycomm.pipeline.gateway import open_store
 
 DocumentVersions = Callable[[], list[tuple[str, str, str, str]]]
 """Gives the indexed documents that have a version: title, version, address, text."""
@@ -74,7 +76,11 @@ class House:
         stamp = max((file.stat().st_mtime for file in folder.rglob("*") if file.is_file()), default=0.0)
         with self._lock:
             if self._read is None or self._read[0] != stamp:
-                catalogue = open_catalogue(folder)
+                # Their examples were judged when the gateway began; here they are only read.
+                try:
+                    catalogue = load_catalogue(folder, check_examples=False)
+                except BrokenCatalogue as broken:
+                    raise UserError(f"The rules are broken.\n{broken}", "`energycomm rules check` lists why.") from None
                 types = {part for one in installed_adapters(self.config.mapping_files).values() for label in one.types
                          for part in (label, *label.split("-"))}  # fmt: skip
                 settings = [one.name for one in manual.entries(self.docs, "setting")]

@@ -52,6 +52,8 @@ class Assistant:
     ) -> None:
         self.config = config
         self.house = house
+        if house is not None:
+            house.know(lambda: versions_of(index))
         self.index = index
         self.search_engine = search or Search(
             index, embedder, open_reranker(config.reranker, config.threads), config.interaction
@@ -252,6 +254,17 @@ class Assistant:
             lines.append(say(language, "nothing"))
         sources = tuple(Source(number=None, passage=item.passage, score=item.score) for item in found)
         return msgspec.structs.replace(answer, text="\n".join(lines), sources=sources, abstained=True, statements=())
+
+
+def versions_of(index: Index) -> list[tuple[str, str, str, str]]:
+    """The indexed documents that have a version: title, version, address, text."""
+    keys = dict.fromkeys(passage.document for passage in index.passages if passage.metadata.version)
+    documents = (index.document(key) for key in keys)
+    return [
+        (one.metadata.title, one.metadata.version or "", one.metadata.address, one.text)
+        for one in documents
+        if one is not None
+    ]
 
 
 def in_named_markets(question: str, filters: Filters | None) -> Filters | None:

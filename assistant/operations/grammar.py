@@ -5,6 +5,7 @@ A form that is not sure takes nothing: a question that no form takes goes to the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import get_args
@@ -136,6 +137,19 @@ def _changes(asked: Understood, today: date) -> Read:
     if not asked.days.known:
         return (RuleChanges(markets=_markets(asked)),) if not asked.rest else None
     return (RuleChanges(since=asked.days.since, until=asked.days.until, markets=_markets(asked)),)
+
+
+_DOCUMENT = re.compile(
+    r"(?i)\bversions?\s+([\w.-]+)\s+(?:and|to|et|[àa]|en|naar)\s+(?:(?:de\s+)?(?:la\s+)?version\s+|versie\s+)?([\w.-]+)"
+    r"\s+(?:of|de|du|van)\s+(?:the\s+|la\s+|le\s+|de\s+|het\s+|l['’])?([\w .-]{2,80}?)\s*\??$"
+)
+
+
+def _documents(asked: Understood, today: date) -> Read:
+    named = _DOCUMENT.search(asked.text.replace("versie", "version"))
+    if named is None or not asked.has("intent", "changed", "compare") or asked.has("subject", "rule"):
+        return None
+    return (Versions(what="documents", document=named[3], old=named[1], new=named[2]),)
 
 
 def _manual(asked: Understood, today: date) -> Read:
@@ -580,5 +594,5 @@ def _markets(asked: Understood) -> tuple[str, ...]:
 
 
 FORMS: tuple[Callable[[Understood, date], Read], ...] = (
-    _message, _point, _compare, _changes, _manual, _only, _code_lists, _one_rule, _freed, _store, _rules,
+    _message, _point, _compare, _documents, _changes, _manual, _only, _code_lists, _one_rule, _freed, _store, _rules,
 )  # fmt: skip

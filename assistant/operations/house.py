@@ -66,6 +66,10 @@ class House:
         self._read: tuple[float, Catalogue, Lexicon] | None = None
         self._lock = threading.Lock()
 
+    def know(self, documents: DocumentVersions) -> None:
+        """Let versions of documents be compared: an index was opened."""
+        self._documents = documents
+
     @property
     def catalogue(self) -> Catalogue:
         """The rules as their files are now."""

@@ -431,6 +431,21 @@ def test_both_readings_of_a_day_are_shown(living: tuple[House, Desk]) -> None:
     assert {plan["since"] for plan in reply.plans} == {"2026-04-03", "2026-03-04"}
 
 
+def test_versions_of_a_document_are_compared_line_by_line() -> None:
+    """What was added and what was removed, as an index has the two versions."""
+    old, new = "A reading is sent daily.\nIt may be corrected.", "A reading is sent daily.\nIt is final."
+    house = House(Config(), docs=ROOT / "docs", documents=lambda: [
+        ("Reading guide", "2025-08", "guide-old.md", old), ("Reading guide", "2026-09", "guide.md", new),
+    ])  # fmt: skip
+    for question in ("What changed between version 2025-08 and 2026-09 of the reading guide?",
+                     "Wat is er gewijzigd tussen versie 2025-08 en versie 2026-09 van de reading guide?"):  # fmt: skip
+        found = only(house, question)
+        assert found.table is not None
+        assert found.table.rows == (("removed", "It may be corrected."), ("added", "It is final."))
+        assert [proof.text for proof in found.proofs] == ["guide-old.md (2025-08)", "guide.md (2026-09)"]
+    assert house.reply("What changed between version 1 and 2 of the moon?") is None
+
+
 def test_a_store_that_is_not_there_is_told(house: House) -> None:
     """And the rules are answered all the same."""
     assert "cannot be read" in only(house, "How many messages are rejected?").sentence

@@ -6,6 +6,7 @@ What is expected is read here from the files of the rules and the tables themsel
 from __future__ import annotations
 
 import csv
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -475,3 +476,18 @@ def test_neither_model_nor_index_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_question_stands_in_both_sets() -> None:
+    """What a grammar was written with says nothing of what it has not seen."""
+    folder = ROOT / "assistant" / "evaluation" / "questions"
+
+    def asked(name: str) -> set[str]:
+        lines = (folder / name).read_text("utf-8").splitlines() if (folder / name).is_file() else []
+        return {
+            " ".join(str(json.loads(line).get("question", "")).casefold().split()) for line in lines if line.strip()
+        }
+
+    own = asked("worked_development.jsonl")
+    assert 0 < len(own) <= 80
+    assert not own & (asked("worked_unseen.jsonl") - {""})

@@ -1,8 +1,9 @@
 """Development questions on rules and store, with gold that a program of its own computes.
 
 The gold of rules and codes is read from the files as YAML and CSV, that of the store by SQL: nothing of the
-operations is used. `python -m assistant.evaluation.worked_development write` writes the questions with their gold
-beside the others; `... measure` asks them and prints what is right by kind, `--database URL` also those of a store.
+operations is used. `python -m assistant.evaluation.worked_development write` writes the questions with their
+gold beside the others;
+`... measure` asks them and prints what is right by kind, `--database URL` also those of a store.
 """
 
 from __future__ import annotations

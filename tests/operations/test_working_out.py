@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import SecretStr
 from sqlalchemy import text
 
 from assistant.chat.working import called_answer, kept, markets_in_words, worked_answer
@@ -31,11 +32,6 @@ from tests.pipeline.story import day, reading, start
 ROOT = Path(__file__).resolve().parents[2]
 PRM = "99000000000017"
 NOW = datetime(2026, 10, 1, tzinfo=UTC)
-
-
-def configured(url: str) -> Config:
-    settings: dict[str, Any] = {"database": url}
-    return Config(**settings)
 
 
 def rules_in(*folders: str) -> list[dict[str, Any]]:
@@ -59,7 +55,7 @@ def codes_in(folder: str, name: str) -> list[str]:
 def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     """The shipped rules and documentation, and no store."""
     absent = tmp_path_factory.mktemp("house") / "none.db"
-    return House(configured(f"sqlite:///{absent}"), docs=ROOT / "docs", now=lambda: NOW)
+    return House(configured(database=SecretStr(f"sqlite:///{absent}")), docs=ROOT / "docs", now=lambda: NOW)
 
 
 @pytest.fixture
@@ -67,7 +63,14 @@ def living(database_url: str) -> tuple[House, Desk]:
     """A store with a start of supply, a reading, and one whose index went back."""
     desk = Desk(database_url)
     desk.deliver([start(PRM, day(0)), reading(PRM, day(31), 1_200_000), reading(PRM, day(60), 1_100_000)])
-    return House(configured(database_url), docs=ROOT / "docs", store=desk.store, now=lambda: NOW), desk
+    return House(
+        configured(database=SecretStr(database_url)), docs=ROOT / "docs", store=desk.store, now=lambda: NOW
+    ), desk
+
+
+def configured(**settings: Any) -> Config:
+    """A configuration with these settings."""
+    return Config(**settings)
 
 
 def only(house: House, question: str) -> Worked:
@@ -439,7 +442,7 @@ def test_both_readings_of_a_day_are_shown(living: tuple[House, Desk]) -> None:
 def test_versions_of_a_document_are_compared_line_by_line() -> None:
     """What was added and what was removed, as an index has the two versions."""
     old, new = "A reading is sent daily.\nIt may be corrected.", "A reading is sent daily.\nIt is final."
-    house = House(configured("sqlite:///none.db"), docs=ROOT / "docs", documents=lambda: [
+    house = House(configured(), docs=ROOT / "docs", documents=lambda: [
         ("Reading guide", "2025-08", "guide-old.md", old), ("Reading guide", "2026-09", "guide.md", new),
     ])  # fmt: skip
     for question in ("What changed between version 2025-08 and 2026-09 of the reading guide?",

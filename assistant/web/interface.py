@@ -96,5 +96,7 @@ WORDS: dict[str, dict[str, str]] = {
         "failed": "Dat is niet gelukt:",
         "gone": "Dit document is niet meer geïndexeerd.",
         "empty": "Typ een vraag.",
+        "proof": "Bewijs",
+        "understood": "Begrepen als",
     },
 }

@@ -35,7 +35,7 @@ log = structlog.get_logger()
 
 MEDIA = "application/problem+json"
 LONGEST_VALUE = 200
-LONGEST_WORDS = 2000
+LONGEST_WORDS = 4000
 MOST_ERRORS = 500
 MOST_BYTES = 48_000
 """Characters of a value and of a sentence, mistakes of an answer and bytes of all of them: it stays small whatever

@@ -37,6 +37,8 @@ from benchmarks import (
 from benchmarks.material import flat, mixed
 from benchmarks.page import PAGE, fill, origin
 from benchmarks.whole_path import UrlOf
+from energycomm.eis.database import opened
+from energycomm.eis.migrations import upgrade
 from tests.postgres import DURABLE, NoPostgres, running
 
 SECTIONS = (
@@ -69,7 +71,10 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of them to compare")
     parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
     parser.add_argument("--worker-points", type=int, default=60, help="access points of each market for the workers")
-    parser.add_argument("--worker-months", type=int, default=2, help="that these are simulated for")
+    parser.add_argument("--worker-months", type=int, default=2, help="that these are simulated for, for one worker")
+    parser.add_argument("--backlog-months", type=int, default=12, help="the same for several, who wait for each other")
+    parser.add_argument("--many-points", type=int, default=2400, help="access points whose measures several share")
+    parser.add_argument("--many-envelopes", type=int, default=768, help="of these measures")
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many rounds counts; of workers two")
     parser.add_argument("--messages", type=int, default=100_000, help="that the growing store gets; 1000000 takes long")
     parser.add_argument("--judged", type=int, default=20_000, help="stored messages that are judged again")
@@ -90,7 +95,11 @@ def databases(folder: Path, *, postgres: bool) -> Iterator[dict[str, UrlOf]]:
         return
     try:
         with running(settings=DURABLE) as server:
-            yield found | {"PostgreSQL": lambda: server.url(server.create_database())}
+            # The tables are made once: that takes seconds, and a section wants many databases.
+            made = server.create_database()
+            with opened(server.url(made)) as engine:
+                upgrade(engine)
+            yield found | {"PostgreSQL": lambda: server.url(server.create_database(made))}
     except NoPostgres:
         print("No PostgreSQL is installed here: SQLite alone.\n")
         yield found
@@ -169,7 +178,8 @@ def _daemon(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) ->
 
 def _workers(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
     url_of = found.get("PostgreSQL")
-    return workers.compare(folder / "workers", url_of, asked.worker_points, asked.worker_months, min(asked.rounds, 2))
+    points, months, rounds = asked.worker_points, asked.backlog_months, min(asked.rounds, 2)
+    return workers.compare(folder / "workers", url_of, points, months, rounds, asked.many_points, asked.many_envelopes)
 
 
 def machine() -> str:

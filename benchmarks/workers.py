@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -46,8 +47,12 @@ TRIES = "SELECT coalesce(sum(attempts), 0) FROM envelope"
 MANY, CROWDED = 8, "NL"
 """Workers whose attempts at an envelope are counted, and the market that they do it in; their pace says nothing where
 there are fewer cores."""
+MEASURES = "P4CollectedData"
+"""In the names of envelopes with daily measures."""
 LOOK_SECONDS = 0.05
-PATIENCE = 1800.0
+PATIENCE = 120.0
+"""Seconds until workers must have come to an end; they take a few."""
+JOIN_SECONDS = 30.0
 HELD = "held"
 """State of an envelope that no worker takes."""
 
@@ -94,6 +99,25 @@ def material(folder: Path, market: str, access_points: int, months: int, seed: i
     return Material(market, before, files, sum(len(content) for content in contents(files)))
 
 
+def many_points(folder: Path, access_points: int, envelopes: int, seed: int = 1) -> Material:
+    """Daily measures of many access points of the Netherlands, a dozen in an envelope. A day fills several groups of
+    envelopes, so that neighbouring ones seldom share an access point, as it is with a supplier's thousands of them.
+
+    Args:
+      folder: where the envelopes are written.
+      access_points: that live in it.
+      envelopes: of measures, the latest; what else is said of the access points comes before, unmeasured.
+      seed: of all chance.
+    """
+    simulator = load_simulator(CROWDED)
+    assert simulator is not None
+    simulator.simulate(Scenario(access_points, 1, seed, daily_share=1.0, per_file=12), folder)
+    files = sorted((folder / "envelopes").iterdir())
+    measures = [path for path in files if MEASURES in path.name]
+    before, files = [path for path in files if MEASURES not in path.name], measures[-envelopes:]
+    return Material(CROWDED, before, files, sum(map(len, contents(files))))
+
+
 def measure(found: Material, url: str, workers: int) -> Work:
     """Let workers process envelopes in a fresh database.
 
@@ -130,7 +154,9 @@ def measure(found: Material, url: str, workers: int) -> Work:
     return Work(messages - before, wall, client, server, max(idle, 0.0), each)
 
 
-def compare(folder: Path, url_of: UrlOf | None, access_points: int, months: int, rounds: int) -> list[str]:
+def compare(
+    folder: Path, url_of: UrlOf | None, access_points: int, months: int, rounds: int, many: int = 0, envelopes: int = 0
+) -> list[str]:
     """A table of one worker and two in each market, in Markdown.
 
     Args:
@@ -138,39 +164,53 @@ def compare(folder: Path, url_of: UrlOf | None, access_points: int, months: int,
       url_of: makes databases of PostgreSQL; None where there is none.
       access_points, months: what is simulated of each market.
       rounds: the best of so many counts.
+      many, envelopes: access points and envelopes of `many_points`, which come last; 0 for none.
     """
     if url_of is None:
         return ["Several workers need PostgreSQL: nothing was measured."]
-    head = ["market", "envelopes", "XML, MB", "Kernel messages", "workers", "messages a second", "against one worker"]
-    head += ["kept waiting", "against one worker, reckoned for idle cores"]
+    head = ["market", "access points", "envelopes", "XML, MB", "Kernel messages", "workers", "messages a second"]
+    head += ["against one worker", "kept waiting", "against one worker, reckoned for idle cores"]
     head += ["wall time, times the bare parse", "CPU of the workers, times the bare parse"]
     head += ["CPU of the server, times the bare parse", "attempts an envelope"]
     rows = []
     for market in MARKETS:
         found = material(folder / market, market, access_points, months)
-        bare, alone = bare_parse(found.files), None
-        for workers in (1, 2, MANY) if market == CROWDED else (1, 2):
-            runs = [measure(found, url_of(), workers) for _ in range(rounds if workers < MANY else 1)]
-            done = min(runs, key=lambda one: one.wall)
-            alone = alone or done
-            rows.append(
-                [
-                    market,
-                    str(len(found.files)),
-                    f"{found.xml / 1e6:.1f}",
-                    str(done.messages),
-                    str(workers),
-                    f"{done.messages / done.wall:.0f}",
-                    f"{alone.wall / done.wall:.2f}",
-                    f"{done.idle:.0%}",
-                    f"**{workers * done.pace / alone.pace:.2f}**",
-                    f"{done.wall / bare:.1f}",
-                    f"**{done.client / bare:.1f}**",
-                    "-" if done.server is None else f"{done.server / bare:.1f}",
-                    f"{done.tries:.2f}",
-                ]
-            )
+        counts = (1, 2, MANY) if market == CROWDED else (1, 2)
+        rows += _compared(found, url_of, access_points, counts, rounds)
+    if many:
+        rows += _compared(many_points(folder / "many", many, envelopes), url_of, many, (1, 2), rounds)
     return table(head, rows)
+
+
+def _compared(
+    found: Material, url_of: UrlOf, access_points: int, counts: tuple[int, ...], rounds: int
+) -> list[list[str]]:
+    """The rows of some envelopes, one for each number of workers."""
+    bare, alone = bare_parse(found.files), None
+    rows = []
+    for workers in counts:
+        runs = [measure(found, url_of(), workers) for _ in range(rounds if workers < MANY else 1)]
+        done = min(runs, key=lambda one: one.wall)
+        alone = alone or done
+        rows.append(
+            [
+                found.name,
+                str(access_points),
+                str(len(found.files)),
+                f"{found.xml / 1e6:.1f}",
+                str(done.messages),
+                str(workers),
+                f"{done.messages / done.wall:.0f}",
+                f"{alone.wall / done.wall:.2f}",
+                f"{done.idle:.0%}",
+                f"**{workers * done.pace / alone.pace:.2f}**",
+                f"{done.wall / bare:.1f}",
+                f"**{done.client / bare:.1f}**",
+                "-" if done.server is None else f"{done.server / bare:.1f}",
+                f"{done.tries:.2f}",
+            ]
+        )
+    return rows
 
 
 def archived(gateway: Gateway, files: list[Path], state: str = "archived", channel: str = "bench") -> None:
@@ -210,14 +250,25 @@ def _started(config: Config, number: int) -> Iterator[list[BaseProcess]]:
         for line in lines:
             while not (isinstance(report := decode(line.recv_bytes()), Alive) and report.state in READY):
                 pass
+        # What they go on to tell is read: a full pipe would stop them.
+        for line in lines:
+            threading.Thread(target=_drained, args=(line,), daemon=True).start()
         yield processes
     finally:
         for one in processes:
             one.terminate()
         for one in processes:
-            one.join(60)
-        for line in lines:
-            line.close()
+            one.join(JOIN_SECONDS)
+            if one.is_alive():
+                one.kill()
+                one.join()
+
+
+def _drained(line: Connection) -> None:
+    """Read what a worker tells until it ends."""
+    with closing(line), contextlib.suppress(EOFError, OSError):
+        while True:
+            line.recv_bytes()
 
 
 def _wait(gateway: Gateway, processes: list[BaseProcess]) -> None:

@@ -7,6 +7,8 @@ meanwhile.
 
 Groups follow the stamps in the names of envelopes, across the numbered series of a market: these tell of the same
 access points, and a message that comes after a later one of its access point is judged again, with all that follow it.
+So groups lock their access points in this order: one locks as soon as all before it have locked theirs. From there on
+only those wait for each other that share an access point; with many access points these are few.
 
 Which of a group kills its workers is found by halving: whatever was begun before is claimed in smaller groups, alone
 at the last attempt that counts.
@@ -20,6 +22,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+import psycopg
+
+from energycomm.daemon.locks import turn_of
 from energycomm.eis.bulk import PostgresDriver, driver_of
 from energycomm.eis.database import is_sqlite, reading
 from energycomm.eis.store import Store
@@ -93,17 +98,35 @@ def put_off(store: Store, left: Sequence[tuple[int, int]]) -> None:
         tx.driver.many(_PUT_OFF, left)
 
 
-def others_ahead(store: Store, group: Sequence[Claimed]) -> bool:
-    """Whether another worker is at a small envelope of the same channel and market that comes before all of a group.
-
-    While that worker stores it, which locks its row, the answer waits: no time is lost between two groups. A large one
-    takes too long to be waited for.
-    """
+def others_ahead(store: Store, group: Sequence[Claimed]) -> list[int]:
+    """The holders of small envelopes of the same channel and market that come before all of a group. A large one takes
+    too long to be waited for."""
     if is_sqlite(store.engine):
-        return False
-    stamp, number, holder = min((one.stamp, one.envelope.id, one.envelope.holder) for one in group)
+        return []
+    stamp, number = min((one.stamp, one.envelope.id) for one in group)
     with reading(store.engine) as connection:
-        return bool(driver_of(connection).rows(_AHEAD.format(**_POSTGRES), (holder, number, stamp)))
+        return [row[0] for row in driver_of(connection).rows(_AHEAD, (number, stamp))]
+
+
+def turn_is_over(store: Store, holder: int, seconds: float) -> bool:
+    """Wait until a worker on PostgreSQL has given way to those behind it, or died.
+
+    Args:
+      store: the EIS.
+      holder: the number of its claims.
+      seconds: for which it is waited for at most.
+
+    Returns:
+      False where it has not.
+    """
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        driver.rows("SELECT set_config('lock_timeout', ?, true)", (f"{seconds * 1000:.0f}ms",))
+        try:
+            driver.rows("SELECT pg_advisory_xact_lock_shared(?)", (turn_of(holder),))
+        except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+            return False
+    return True
 
 
 def unfinished(store: Store, group: Sequence[Claimed]) -> list[Claimed]:
@@ -202,12 +225,10 @@ UPDATE envelope SET holder = ?, attempts = coalesce(attempts, 0) + 1 WHERE id IN
 RETURNING id, name, sha256, state, channel, coalesce(answers, 0), holder, attempts, series_stamp
 """
 _AHEAD = f"""
-WITH live(holder) AS MATERIALIZED ({{live}})
-SELECT 1 FROM envelope e JOIN envelope own ON own.id = ? AND own.channel = e.channel
+SELECT DISTINCT e.holder FROM envelope e JOIN envelope own ON own.id = ? AND own.channel = e.channel
   AND coalesce(own.market, '') = coalesce(e.market, '')
 JOIN raw r ON r.sha256 = e.sha256 AND r.size <= {SMALL}
-WHERE (coalesce(e.series_stamp, ''), e.id) < (?, own.id) AND e.holder <> own.holder
-  AND e.holder IN (SELECT holder FROM live) AND {_WAITING} LIMIT 1 FOR SHARE OF e
+WHERE (coalesce(e.series_stamp, ''), e.id) < (?, own.id) AND e.holder <> own.holder AND e.holder > 0 AND {_WAITING}
 """
 _PUT_OFF = "UPDATE envelope SET holder = -holder WHERE id = ? AND holder = ?"
 _RELEASE = (

@@ -26,6 +26,9 @@ log = structlog.get_logger()
 FRESH = 1.0
 """Seconds for which a connection that answered is believed to be alive."""
 
+LOOKS, LOOK_SECONDS = 20, 0.002
+"""How often the lock of our turn is asked for, and the pause between."""
+
 
 class Locks(Protocol):
     """The locks of one worker; safe for threads."""
@@ -55,6 +58,18 @@ class Locks(Protocol):
         """
         ...
 
+    def line_up(self) -> None:
+        """Let those whose group comes behind the one that we claim next wait for us, until `give_way` (`turn_of`).
+
+        Raises:
+          UserError: the database was lost.
+        """
+        ...
+
+    def give_way(self) -> None:
+        """Let those behind us go on; nothing happens where nobody waits."""
+        ...
+
     def renounce(self) -> None:
         """Let every claim under our number go, also one that we do not know of; the next number is another one."""
         ...
@@ -74,6 +89,11 @@ def number_of(key: str) -> int:
     return int.from_bytes(sha256(b"energycomm/" + key.encode()).digest()[:8], "big", signed=True)
 
 
+def turn_of(holder: int) -> int:
+    """The number of the lock that a worker has while it has the turn before others, by the number of its claims."""
+    return -1 - holder
+
+
 class AdvisoryLocks:
     """PostgreSQL's advisory locks, on one connection of their own.
 
@@ -87,6 +107,7 @@ class AdvisoryLocks:
         self._connection: psycopg.Connection[Any] | None = None
         self._held: set[str] = set()
         self._holder: int | None = None
+        self._in_line = False
         self._seen = 0.0
 
     def take(self, key: str) -> bool:
@@ -118,7 +139,7 @@ class AdvisoryLocks:
                 with contextlib.suppress(Exception):
                     self._ask("pg_advisory_unlock(%s)", number_of(key))
 
-    def holder(self) -> int | None:
+    def holder(self) -> int:
         """The number of our claims."""
         with self._guard:
             if self._holder is not None:
@@ -129,8 +150,28 @@ class AdvisoryLocks:
             self._holder = number
             return number
 
+    def line_up(self) -> None:
+        """Take the lock of our turn. Whoever was told of our last one may still look at it for a moment; where it looks
+        longer, we go on without: messages come late then, and are judged again."""
+        with self._guard:
+            turn = turn_of(self.holder())
+            for _ in range(LOOKS):
+                if self._in_line:
+                    return
+                self._in_line = self._ask("pg_try_advisory_lock(%s)", turn)
+                time.sleep(0 if self._in_line else LOOK_SECONDS)
+
+    def give_way(self) -> None:
+        """Give the lock of our turn back."""
+        with self._guard:
+            if self._in_line and self._holder is not None:
+                self._in_line = False
+                with contextlib.suppress(Exception):
+                    self._ask("pg_advisory_unlock(%s)", turn_of(self._holder))
+
     def renounce(self) -> None:
         """Give the number of our claims back."""
+        self.give_way()
         with self._guard:
             number, self._holder = self._holder, None
             if number is not None:
@@ -173,7 +214,7 @@ class AdvisoryLocks:
     def _lost(self) -> None:
         connection, self._connection = self._connection, None
         self._held.clear()
-        self._holder = None
+        self._holder, self._in_line = None, False
         if connection is not None:
             with contextlib.suppress(Exception):
                 connection.close()
@@ -223,6 +264,12 @@ class FileLocks:
         """The number of our claims; None while another process has the file."""
         with self._guard:
             return self._holder if self._ours() else None
+
+    def line_up(self) -> None:
+        """Nobody else works."""
+
+    def give_way(self) -> None:
+        """Nobody waits."""
 
     def renounce(self) -> None:
         """Take another number."""

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing.connection import Connection
 
@@ -18,7 +18,7 @@ from energycomm.backoffice.targets import open_target
 from energycomm.config import Config
 from energycomm.daemon.asking import asking_duties
 from energycomm.daemon.channels import open_channels, open_places
-from energycomm.daemon.claims import Claimed, claim, others_ahead, put_off, release, unfinished
+from energycomm.daemon.claims import Claimed, claim, others_ahead, put_off, release, turn_is_over, unfinished
 from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.daemon.housekeeping import Housekeeping
 from energycomm.daemon.locks import open_locks
@@ -42,9 +42,9 @@ IDLE = 0.5
 """Seconds between two looks for envelopes, unless one arrives in this process."""
 LISTENING = 2.0
 """The same where the database tells of arrivals: what a dead worker held is found after so long."""
-QUEUE_LOOK = 0.01
-QUEUE_SECONDS = 10.0
-"""Pause between two looks whether it is our turn to write, and how long another worker is waited for."""
+TURN_SECONDS = 0.5
+TURNS_SECONDS = 10.0
+"""How long another worker's turn is waited for before it is asked again who is before us, and how long in all."""
 SIGN_EVERY = 1.0
 JOIN_SECONDS = 20.0
 LONGEST_WAIT = 60.0
@@ -179,14 +179,18 @@ class Worker:
         while not self.stop.is_set():
             self._release(desk)
             holder = desk.locks.holder()
-            group = claim(desk.store, holder, self.config.daemon.attempts) if holder is not None else []
-            if not group:
+            if holder is None:
                 break
-            worked = True
-            desk.database_found()
+            desk.locks.line_up()
             try:
+                group = claim(desk.store, holder, self.config.daemon.attempts)
+                if not group:
+                    break
+                worked = True
+                desk.database_found()
                 self._claimed(desk, inbound, group)
             finally:
+                desk.locks.give_way()
                 structlog.contextvars.unbind_contextvars("envelope", "name")
         return worked
 
@@ -201,7 +205,8 @@ class Worker:
         error: Exception | None = None
         try:
             envelopes = [one.envelope for one in group]
-            steps = inbound.process_together(envelopes, partial(self._at_hand, desk), partial(self._queue, desk, group))
+            turn = _Turn(desk, group, partial(self._between, desk))
+            steps = inbound.process_together(envelopes, partial(self._at_hand, desk), turn)
             for step in steps:
                 progress.add(step)
                 self._between(desk)
@@ -224,14 +229,6 @@ class Worker:
             for half in (left[:middle], left[middle:]):
                 if half:
                     self._claimed(desk, inbound, half)
-
-    def _queue(self, desk: Desk, group: Sequence[Claimed]) -> None:
-        """What comes before our group in its market is judged first: messages that come late are judged again, with
-        all that follow. What needs no store was done by then."""
-        deadline = time.monotonic() + QUEUE_SECONDS
-        while time.monotonic() < deadline and others_ahead(desk.store, group):
-            self._between(desk)
-            time.sleep(QUEUE_LOOK)
 
     def _put_aside(self, desk: Desk, group: Sequence[Claimed]) -> None:
         for envelope, attempt, _ in group:
@@ -307,3 +304,31 @@ class Worker:
         if now - self._signed >= SIGN_EVERY:
             self._signed = now
             self.report.send(Alive(state, envelope, tuple(sorted(desk.leads))))
+
+
+class _Turn:
+    """The turn of a group: what comes before it in its market locks its access points first, since messages that come
+    late are judged again, with all that follow. What needs no store is done by then.
+
+    Args:
+      desk: of the worker.
+      group: the group.
+      between: called now and then; raises when the process is to stop.
+    """
+
+    def __init__(self, desk: Desk, group: Sequence[Claimed], between: Callable[[], None]) -> None:
+        self._desk, self._group, self._between = desk, group, between
+
+    def wait(self) -> None:
+        """Wait for those before us, for a while."""
+        deadline = time.monotonic() + TURNS_SECONDS
+        while time.monotonic() < deadline:
+            # Whoever claimed another group since we asked is not before us any more, and may wait for us.
+            ahead = others_ahead(self._desk.store, self._group)
+            if all(turn_is_over(self._desk.store, holder, TURN_SECONDS) for holder in ahead):
+                break
+            self._between()
+
+    def over(self) -> None:
+        """Let those behind us go on."""
+        self._desk.locks.give_way()

@@ -5,9 +5,9 @@
         ids = tx.reserve(tables.ch_message, len(batch))
         tx.insert(tables.ch_message, [{"id": i, "market": "FR", ...} for i in ids])
 
-A transaction is used by one thread. `access_points` is called once in a transaction, with all access points that it
-will touch: they are locked in one order, so that two workers never judge one access point at once, and never wait for
-each other in a circle.
+A transaction is used by one thread. `access_points`, or `lock_access_points` before it, is called once in a
+transaction, with all access points that it will touch: they are locked in one order, so that two workers never judge
+one access point at once, and never wait for each other in a circle.
 """
 
 from __future__ import annotations
@@ -234,13 +234,19 @@ class StoreTransaction(StoreReader):
     Attributes:
       connection: SQLAlchemy's connection, for statements that are not on the hot path; the same transaction.
       driver: the database's own driver below it.
+      locks: others may write at the same time, so that rows are locked.
     """
 
     def __init__(self, connection: Connection, driver: Driver, ids: Identifiers, *, locks: bool) -> None:
         super().__init__(driver)
         self.connection = connection
         self._ids = ids
-        self._locks = locks
+        self.locks = locks
+        self._locked: dict[tuple[str, str], AccessPointRow] = {}
+        """Access points that are locked and were not asked for yet."""
+        self._made: list[int] = []
+        """Those that this transaction stored."""
+        self._undone = False
 
     # --- rows ---
 
@@ -275,14 +281,18 @@ class StoreTransaction(StoreReader):
           Conflict: another worker stored the same meanwhile; the whole transaction may be run again.
           UserError: the database was lost, is full or stays locked.
         """
-        with reporting(self.connection.engine), self.connection.begin_nested():
-            yield
+        try:
+            with reporting(self.connection.engine), self.connection.begin_nested():
+                yield
+        except BaseException:
+            self._undone = True
+            raise
 
     def envelopes(self, ids: Sequence[int]) -> list[Row]:
         """Rows of envelopes that are being processed: (id, `ENVELOPE_COLUMNS`). On PostgreSQL they stay locked until
         the transaction ends; rows that refer to them may still be stored by others."""
         sql = f"SELECT id, {', '.join(ENVELOPE_COLUMNS)} FROM envelope WHERE true"  # noqa: S608 - our own names
-        return self.driver.matching(sql, ids, "id", "ORDER BY id FOR NO KEY UPDATE" if self._locks else "ORDER BY id")
+        return self.driver.matching(sql, ids, "id", "ORDER BY id FOR NO KEY UPDATE" if self.locks else "ORDER BY id")
 
     def known_identities(self, identities: Sequence[bytes]) -> dict[bytes, KnownMessage]:
         """The CH messages that are stored already, by identity."""
@@ -292,6 +302,24 @@ class StoreTransaction(StoreReader):
 
     # --- access points and their states ---
 
+    def lock_access_points(self, market: str, identifiers: Iterable[str]) -> None:
+        """Lock access points before anything is asked that another worker at one of them may be about to store;
+        `access_points` gives them then.
+
+        Args:
+          market: theirs.
+          identifiers: of all that the transaction will touch, as far as that is known; `drop_unused` at the end, if
+            some of them may not be.
+        """
+        for row in self._access_points(market, sorted(set(identifiers))):
+            self._locked[market, row.identifier] = row
+
+    def drop_unused(self) -> None:
+        """Delete the access points that this transaction stored and that no message of it came to."""
+        if self._made and (self._locked or self._undone):
+            unused = self.driver.matching(_UNUSED, self._made, "id")
+            self.driver.delete(tables.access_point, [row[0] for row in unused])
+
     def access_points(self, market: str, identifiers: Iterable[str]) -> dict[str, AccessPointRow]:
         """The rows of access points, by identifier; those that are not stored yet are stored now.
 
@@ -299,6 +327,14 @@ class StoreTransaction(StoreReader):
         both are done in one order everywhere: so no two transactions ever wait for each other in a circle.
         """
         wanted = sorted(set(identifiers))
+        # What was locked is as it was read, until it is asked for: from then on it may be changed here.
+        locked = {name: row for name in wanted if (row := self._locked.pop((market, name), None)) is not None}
+        others = [name for name in wanted if name not in locked]
+        return locked | {row.identifier: row for row in self._access_points(market, others)}
+
+    def _access_points(self, market: str, wanted: Sequence[str]) -> list[AccessPointRow]:
+        if not wanted:
+            return []
         # What is read before the lock may change until then: only whether it is there is asked.
         known = {row[0] for row in self.driver.matching(_KNOWN_POINTS, wanted, "identifier", "", (market,))}
         missing = [identifier for identifier in wanted if identifier not in known]
@@ -306,8 +342,9 @@ class StoreTransaction(StoreReader):
             ids = self.reserve(tables.access_point, len(missing))
             rows = [(i, market, identifier, NEVER, b"", 0) for i, identifier in zip(ids, missing, strict=True)]
             self.driver.put(tables.access_point, _NEW_POINT, rows, "DO NOTHING")
-        rows = self.driver.matching(_ACCESS_POINTS, wanted, "identifier", _LOCK if self._locks else "", (market,))
-        return {row[1]: AccessPointRow._make(row) for row in rows}
+            self._made += ids
+        rows = self.driver.matching(_ACCESS_POINTS, wanted, "identifier", _LOCK if self.locks else "", (market,))
+        return [AccessPointRow._make(row) for row in rows]
 
     def save_access_points(self, rows: Sequence[tuple[int, int, bytes, int]]) -> None:
         """Store states: rows of (id, last_at, state, messages)."""
@@ -409,6 +446,7 @@ _KNOWN_POINTS = "SELECT identifier FROM access_point WHERE market = ?"
 _ACCESS_POINTS = "SELECT id, identifier, last_at, state, messages FROM access_point WHERE market = ?"
 # NO KEY: rows that refer to the access point may still be stored by others, but nobody else judges it.
 _LOCK = "ORDER BY identifier FOR NO KEY UPDATE"
+_UNUSED = "SELECT id FROM access_point WHERE length(state) = 0"
 _NEW_POINT = ("id", "market", "identifier", "last_at", "state", "messages")
 _CHECKPOINT = (
     "SELECT given.point, c.upto, c.state FROM given CROSS JOIN checkpoint c WHERE c.access_point_id = given.point AND "

@@ -95,6 +95,13 @@ class Prepared(Struct):
             return identity
         return blake2b(identity + repr(refusals).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
+    def points(self) -> set[str]:
+        """The access points of the Kernel messages that are to be judged."""
+        digested = (one for one, refused in zip(self.transactions, self.refusals, strict=True) if not refused)
+        return {
+            message.access_point for one in digested for message in one.messages if message.access_point is not None
+        }
+
     def part(self, low: int, high: int) -> Prepared:
         """Some of the CH messages."""
         return Prepared(self.transactions[low:high], self.xmls[low:high], self.refusals[low:high])

@@ -35,7 +35,19 @@ from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.reader import Lost, Order, Reader
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope
-from energycomm.pipeline.writer import Ended, Item, Noticed, Part, PutAside, Refused, Repeated, Settle, Writer, is_fault
+from energycomm.pipeline.writer import (
+    Ended,
+    Item,
+    Noticed,
+    Part,
+    PutAside,
+    Refused,
+    Repeated,
+    Settle,
+    Turn,
+    Writer,
+    is_fault,
+)
 from energycomm.portfolio.files import table_form
 from energycomm.portfolio.opening import CHANNEL as PORTFOLIO
 from energycomm.portfolio.reading import Digesting, portfolio_reader
@@ -158,7 +170,7 @@ class Inbound:
         self,
         envelopes: Sequence[OpenEnvelope],
         at_hand: Callable[[OpenEnvelope], None] = lambda _: None,
-        queue: Callable[[], None] = lambda: None,
+        turn: Turn | None = None,
     ) -> Iterator[Progress]:
         """Process envelopes that are archived, from where they were left; small ones share their transactions.
 
@@ -169,16 +181,16 @@ class Inbound:
         Args:
           envelopes: in the order in which their messages are to be judged.
           at_hand: called with each envelope before it is opened.
-          queue: called once, before anything is stored; returns when it is our turn.
+          turn: when others that judge messages of the market at the same time let us do so.
         """
-        writer = Writer(self.store, self.writer, self.batch_size, queue)
+        writer = Writer(self.store, self.writer, self.batch_size, turn)
         # One is read piece by piece, whatever its size.
         kept = archive.small_contents(self.store.engine, [one.sha256 for one in envelopes]) if envelopes[1:] else {}
         for envelope in envelopes:
             at_hand(envelope)
             content = kept.get(envelope.sha256)
             yield from writer.write(self._items(envelope, None if content is None else io.BytesIO(content)))
-        yield from writer.write([Settle()])
+        yield from writer.write([Settle(last=True)])
 
     # --- archived ---
 

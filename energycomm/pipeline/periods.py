@@ -30,13 +30,11 @@ def project_periods(tx: StoreTransaction, points: Sequence[tuple[int, AccessPoin
             period.written = period.end
             rows.append(_row(number, point_id, period))
         tx.insert(tables.supply_period, rows)
-    ends = []
-    for _, state in points:
-        for period in state.periods:
-            if period.end != period.written:
-                ends.append((period.row, period.end, period.end_reason, period.end_message))
-                period.written = period.end
+    ended = [period for _, state in points for period in state.periods if period.end != period.written]
+    ends = [(period.row, period.end, period.end_reason, period.end_message) for period in ended]
     change_rows(tx, tables.supply_period, _END, ends, "the end of the supply period changed", now)
+    for period in ended:
+        period.written = period.end
 
 
 def _row(number: int, point_id: int, period: Period) -> NewRow:

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from energycomm.eis import tables
 from energycomm.eis.archive import LONGEST_NAME, Archived
 from energycomm.eis.bulk import NewRow, driver_of
-from energycomm.eis.database import reading
+from energycomm.eis.database import Conflict, reading
 from energycomm.eis.fitting import storable
 from energycomm.eis.store import ENVELOPE_COLUMNS, Store, StoreTransaction
 from energycomm.kernel.instants import now_micros
@@ -356,6 +356,9 @@ class Book:
       envelopes: those that it writes something of.
       unasked: bytes (SHA-256) of members that were not looked for among those that came before.
 
+    Attributes:
+      own: the members that it writes.
+
     Raises:
       TakenOver: another worker has claimed one of the envelopes meanwhile, or ended it.
     """
@@ -369,13 +372,29 @@ class Book:
         for envelope in self._envelopes.values():
             if holders[envelope.id] not in (None, envelope.holder):
                 raise TakenOver(f"envelope {envelope.id}")
-        self._firsts: dict[tuple[bytes, int], int] = {}
-        for sha256, answers, number in tx.driver.matching(_DONE_BEFORE, sorted(unasked), "m.sha256"):
-            key = bytes(sha256), answers
-            self._firsts[key] = min(number, self._firsts.get(key, number))
+        self._unasked, self.own = sorted(unasked), set[int]()
+        self._firsts = self._before()
         self._members: dict[int, dict[str, Any]] = {}
         self._incidents: list[NewRow] = []
         self._owed: list[tuple[Any, ...]] = []
+
+    def _before(self) -> dict[tuple[bytes, int], int]:
+        """The members of other transactions that brought bytes of ours first."""
+        found: dict[tuple[bytes, int], int] = {}
+        for sha256, answers, number in self.tx.driver.matching(_DONE_BEFORE, self._unasked, "m.sha256"):
+            if number not in self.own:
+                key = bytes(sha256), answers
+                found[key] = min(number, found.get(key, number))
+        return found
+
+    def check(self) -> None:
+        """See that nobody stored members with bytes of ours since we asked.
+
+        Raises:
+          Conflict: somebody did.
+        """
+        if self._unasked and self._before() != self._firsts:
+            raise Conflict("another worker stored a member with the same bytes")
 
     def first(self, envelope: OpenEnvelope, record: MemberRecord) -> int | None:
         """The member that brought the same bytes before, where that was not asked when the member was read."""
@@ -394,6 +413,7 @@ class Book:
     def add(self, row: dict[str, Any]) -> None:
         """A new member."""
         self._members[row["id"]] = row
+        self.own.add(row["id"])
 
     def note(self, envelope: OpenEnvelope, member_id: int | None, refusal: Refusal, severity: str) -> None:
         """Record an incident, once for one place of one envelope."""
@@ -481,6 +501,7 @@ def save_member(
         )
         if not book.tx.driver.run(sql, (record.state, record.committed, transactions, record.id, read)):
             raise TakenOver(record.path)
+        book.own.add(record.id)
         return record, tally
     record = add_member(book, envelope_id, record, record.state, market=market)
     for found in record.head.notes if record.head else ():

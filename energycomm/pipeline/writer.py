@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import structlog
 from msgspec import Struct, structs
@@ -112,9 +112,10 @@ class PutAside(Struct, frozen=True):
 
 class Settle(Struct, frozen=True):
     """The store is asked next: what waits is written before; with `sha256` only where a member with these bytes waits,
-    so that the next one is seen as the duplicate that it is."""
+    so that the next one is seen as the duplicate that it is. After the `last` nothing is written."""
 
     sha256: bytes | None = None
+    last: bool = False
 
 
 Item: TypeAlias = Part | Refused | Repeated | Noticed | Ended | PutAside
@@ -135,6 +136,26 @@ MOST_TEXT = 2 << 20
 as many bytes for them."""
 
 
+class Turn(Protocol):
+    """Whose turn it is to lock the access points of a group of envelopes: they are judged in this order."""
+
+    def wait(self) -> None:
+        """Return when those before us have locked theirs."""
+
+    def over(self) -> None:
+        """All of ours are locked: those behind us may lock theirs, and wait for those that we share with them."""
+
+
+class Alone:
+    """Nobody is before us or behind us."""
+
+    def wait(self) -> None:
+        """Return at once."""
+
+    def over(self) -> None:
+        """Nothing happens."""
+
+
 class Writer:
     """Judges and stores digested content, in each transaction with the progress of its members and envelopes.
 
@@ -142,13 +163,12 @@ class Writer:
       store: the EIS.
       batches: judges and stores batches.
       batch_size: CH messages, or items, that wait at most; fewer where their Kernel XML is long (`MOST_TEXT`).
-      queue: called once, before anything is stored.
+      turn: waited for once, before anything is stored; over with the access points of what is stored last.
     """
 
-    def __init__(
-        self, store: Store, batches: BatchWriter, batch_size: int, queue: Callable[[], None] = lambda: None
-    ) -> None:
-        self.store, self.batches, self.batch_size, self._queue = store, batches, batch_size, queue
+    def __init__(self, store: Store, batches: BatchWriter, batch_size: int, turn: Turn | None = None) -> None:
+        self.store, self.batches, self.batch_size = store, batches, batch_size
+        self._turn, self._waited, self._last = turn or Alone(), False, False
         self._waiting: list[Item] = []
         self._messages = self._text = 0
         self._market: str | None = None
@@ -182,7 +202,7 @@ class Writer:
         for item in items:
             if isinstance(item, Settle):
                 if item.sha256 is None or item.sha256 in self._held:
-                    yield from self._flush()
+                    yield from self._flush(last=item.last)
                 continue
             if isinstance(item, Part):
                 messages = len(item.batch.transactions)
@@ -197,16 +217,15 @@ class Writer:
             if max(self._messages, len(self._waiting)) >= self.batch_size or self._text >= MOST_TEXT:
                 yield from self._flush()
 
-    def _flush(self) -> Iterator[Progress]:
+    def _flush(self, *, last: bool = False) -> Iterator[Progress]:
         items, self._waiting, self._market = self._waiting, [], None
         self._messages = self._text = 0
         self._held.clear()
-        queue, self._queue = self._queue, lambda: None
+        self._last = last
         try:
-            if items:
-                queue()
-            else:
-                self._queue = queue
+            if items and not self._waited:
+                self._turn.wait()
+                self._waited = True
             steps = self._isolated(items) if items else []
         except BaseException:
             self._lost.update(item.envelope.id for item in items)
@@ -256,10 +275,13 @@ class Writer:
                     work.append((origin, item.batch))
                     judged.append(steps[-1])
             book.store()  # before the messages: they refer to members, and a report finds its order by its envelope
+            if work and tx.locks:
+                self._lock(tx, work, book)
             tallies = judge(tx, work, now_micros()) if work else []
             for step, tally in zip(judged, tallies, strict=True):
                 tally.add(step.tally)
                 step.tally = tally
+            tx.drop_unused()
             return steps, members
 
         (steps, members), conflicts = self.store.retried(run)
@@ -268,6 +290,18 @@ class Writer:
         for item, step in zip(items, steps, strict=True):
             _log(item, step)
         return steps
+
+    def _lock(self, tx: StoreTransaction, work: Sequence[tuple[Origin, Prepared]], book: Book) -> None:
+        """Lock the access points of messages: here whoever shares some with us is waited for. What was written before
+        concerns nobody else; what is asked from now on has all that they stored.
+
+        Raises:
+          Conflict: of what was asked before, they stored something.
+        """
+        tx.lock_access_points(work[0][0].market, {point for _, batch in work for point in batch.points()})
+        if self._last:
+            self._turn.over()
+        book.check()
 
 
 def is_fault(error: Exception) -> bool:

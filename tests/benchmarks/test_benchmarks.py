@@ -144,13 +144,13 @@ def test_without_postgresql_nothing_is_said_of_the_daemon(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_one_worker_and_two_are_measured_in_each_market(tmp_path: Path, postgres: PostgresServer) -> None:
-    lines = workers.compare(tmp_path, lambda: postgres.url(postgres.create_database()), 2, 1, 1)
+    lines = workers.compare(tmp_path, lambda: postgres.url(postgres.create_database()), 2, 1, 1, 30, 70)
     rows = cells(lines)
-    wanted = {"FR": ("1", "2"), "NL": ("1", "2", "8"), "BE": ("1", "2")}
-    assert [(row[0], row[4]) for row in rows] == [(market, n) for market, each in wanted.items() for n in each]
-    assert all(int(row[3]) > 0 for row in rows), "each stored messages"
-    for market in ("FR", "NL", "BE"):
-        assert len({row[3] for row in rows if row[0] == market}) == 1, "as many by one as by eight"
+    wanted = {("FR", "2"): "12", ("NL", "2"): "128", ("BE", "2"): "12", ("NL", "30"): "12"}
+    assert [(*row[:2], row[5]) for row in rows] == [(*what, n) for what, each in wanted.items() for n in each]
+    assert all(int(row[4]) > 0 for row in rows), "each stored messages"
+    for what in wanted:
+        assert len({row[4] for row in rows if tuple(row[:2]) == what}) == 1, "as many by one as by eight"
     assert all(1 <= float(row[-1]) <= 1.1 for row in rows), "attempts an envelope"
 
 

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from energycomm.config import Config
-from energycomm.daemon.claims import Claimed, claim, group_size, others_ahead
+from energycomm.daemon.claims import Claimed, claim, group_size, others_ahead, turn_is_over
 from energycomm.daemon.locks import Locks, open_locks
 from energycomm.daemon.waking import Waking
 from energycomm.daemon.worker import Worker
@@ -22,7 +22,7 @@ from energycomm.eis import migrations
 from energycomm.eis.database import is_sqlite, opened
 from energycomm.eis.store import Store
 from energycomm.pipeline.progress import total
-from energycomm.pipeline.records import TakenOver
+from energycomm.pipeline.records import TakenOver, unfinished
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
 from tests.daemon.conftest import Notes, Office
@@ -215,12 +215,77 @@ def test_workers_share_what_waits_and_know_what_comes_before_theirs(served: Offi
         assert names(other) == [f"{number:03}.xml" for number in range(64, 70)]
         assert not others_ahead(served.store, one)
         assert others_ahead(served.store, other)
+        assert others_ahead(served.store, other) == [first.holder()]
         total(served.gateway.inbound.process_together([claimed.envelope for claimed in one]))
         assert not others_ahead(served.store, other)
         assert served.rows("SELECT count(*) FROM envelope WHERE holder IS NOT NULL") == [(7,)]
     finally:
         first.close()
         second.close()
+
+
+def test_whoever_is_behind_waits_until_it_is_let_go_on_or_the_worker_before_it_died(served: Office) -> None:
+    first = open_locks(served.store.engine)
+    try:
+        for leave in (first.give_way, first.close):
+            holder = first.holder()
+            assert holder is not None
+            first.line_up()
+            assert not turn_is_over(served.store, holder, 0.1)
+            waiting = threading.Thread(target=leave)
+            waiting.start()
+            assert turn_is_over(served.store, holder, 20)
+            waiting.join()
+    finally:
+        first.close()
+
+
+class Ordered:
+    """A turn that tells when it is over, and lets the transaction go on when it is told to."""
+
+    def __init__(self) -> None:
+        self.locked, self.go_on = threading.Event(), threading.Event()
+
+    def wait(self) -> None:
+        """Nobody is before it."""
+
+    def over(self) -> None:
+        """The access points are locked; what follows waits."""
+        self.locked.set()
+        assert self.go_on.wait(60)
+
+
+def test_only_groups_that_share_an_access_point_wait_for_each_other(served: Office, tmp_path: Path) -> None:
+    """Of three envelopes two tell of the same access point. While the first is judged the third is stored, and the
+    second waits; so each access point has its messages in the order of the groups."""
+    simulator = load_simulator("NL")
+    assert simulator is not None
+    simulator.simulate(Scenario(2, 1, 3, daily_share=1.0, per_file=1), tmp_path)
+    one, other, one_again, _ = [path for path in sorted((tmp_path / "envelopes").iterdir()) if "P4" in path.name][-4:]
+    files = [one, one_again, other]
+    served.gateway.inbound.archive([(BytesIO(path.read_bytes()), path.name) for path in files], "test")
+    envelopes, turns = unfinished(served.store), (Ordered(), Ordered(), Ordered())
+    assert len(envelopes) == 3
+    groups = [
+        threading.Thread(
+            target=lambda n=n: total(served.gateway.inbound.process_together([envelopes[n]], turn=turns[n]))
+        )
+        for n in range(3)
+    ]
+    groups[0].start()
+    assert turns[0].locked.wait(60)
+    groups[1].start()
+    groups[2].start()
+    turns[2].go_on.set()
+    groups[2].join(60)
+    assert served.rows("SELECT state FROM envelope ORDER BY id") == [("archived",), ("archived",), ("done",)]
+    assert not turns[1].locked.wait(0.5)
+    turns[1].go_on.set()
+    turns[0].go_on.set()
+    for group in groups:
+        group.join(60)
+    assert turns[1].locked.is_set()
+    assert served.rows("SELECT state FROM envelope ORDER BY id") == [("done",)] * 3
 
 
 def test_the_group_of_later_stamps_waits_although_some_of_it_is_older(served: Office) -> None:
@@ -300,10 +365,11 @@ def test_the_statements_of_a_group_do_not_grow_with_its_envelopes(
             mine._claimed(served.desk, served.gateway.inbound, claims)
             found.append((counted.statements, counted.commits))
     assert {commits for _, commits in found} == {2}
-    # The claim and whose turn it is; the bytes; the rows of the envelopes, read and written; members and CH messages
-    # that came before; access points, read, locked and written; seven tables that gain rows (with the key that they
-    # are encrypted under); and whether what is told of requests is about one of ours.
-    assert [statements.total() for statements, _ in found] == [22, 22, 22]
+    # The claim and whose turn it is; the bytes; the rows of the envelopes, read and written; members that came before,
+    # asked again when the access points are locked, and CH messages; access points, read, locked and written; seven
+    # tables that gain rows (with the key that they are encrypted under); and whether what is told of requests is about
+    # one of ours.
+    assert [statements.total() for statements, _ in found] == [23, 23, 23]
     assert served.rows("SELECT count(*) FROM envelope WHERE state = 'done' AND attempts = 1 AND holder IS NULL") == [
         (29,)
     ]

@@ -25,8 +25,8 @@ MOST = 1_000
 def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
     """The customers who are called so, are reached so, or were at such an access point.
 
-    Every row of customers is read, and every request that names one: an officer must not miss anybody, and asks
-    seldom.
+    Every row of customers is read, every request that names one, and every message that was refused or waits: an
+    officer must not miss anybody, and asks seldom.
 
     Args:
       store: the EIS.
@@ -81,15 +81,17 @@ _NUMBERS = re.compile(r"[0-9][0-9 ().\-/]*")
 
 
 def _told(reader: StoreReader, meant: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """Access points of customers, and of requests, in whose content the words are."""
+    """Access points of customers, of requests, and of messages that were not taken over, in whose content the words
+    are."""
     after = 0
     while rows := reader.driver.rows(_CUSTOMERS, (after, PIECE)):
         after = rows[-1][0]
         for _, name, content, market, identifier in rows:
             if meant(f"{name or ''} {content}"):
                 yield market, identifier
-    kinds = {cls.__name__ for cls in OUTGOING} & personal_kinds()
-    sql = _REQUESTS.format(kinds=", ".join(repr(kind) for kind in sorted(kinds)))
+    sent = {cls.__name__ for cls in OUTGOING} & personal_kinds()
+    lists = (", ".join(repr(kind) for kind in sorted(kinds)) for kinds in (sent, personal_kinds() - sent))
+    sql = _MESSAGES.format(*lists)
     after = 0
     while rows := reader.driver.rows(sql, (after, PIECE)):
         after = rows[-1][0]
@@ -124,7 +126,8 @@ _CUSTOMERS = (
     "SELECT c.id, c.name, c.content, p.market, p.identifier FROM customer c "
     "JOIN access_point p ON p.id = c.access_point_id WHERE c.id > ? ORDER BY c.id LIMIT ?"
 )
-_REQUESTS = (
+_MESSAGES = (
     "SELECT k.id, k.xml, p.market, p.identifier FROM kernel_message k JOIN access_point p ON p.id = k.access_point_id "
-    "WHERE k.kind IN ({kinds}) AND k.id > ? ORDER BY k.id LIMIT ?"
+    "WHERE (k.kind IN ({0}) OR (k.kind IN ({1}) AND k.state NOT IN ('accepted', 'treated'))) AND k.id > ? "
+    "ORDER BY k.id LIMIT ?"
 )

@@ -45,7 +45,9 @@ def order_of(
       UserError: there is no such access point, or it is not clear which customer.
     """
     with store.reading() as reader:
-        among = [one for one in stays(reader, market, access_point) if one.names or at is not None]
+        everybody = stays(reader, market, access_point)
+        # Who is named by a message alone that was refused, or waits, is nobody in the store: one of nobody else's.
+        among = [one for one in everybody if one.names or at is not None or len(everybody) == 1]
         if at is not None:
             among = [one for one in among if one.since <= at < one.until]
         if not among:

@@ -197,14 +197,23 @@ def questions() -> Iterator[tuple[str, str, str, Any]]:
     yield "passages", "fr", "Combien coûte un changement de fournisseur ?", None
 
 
+def plain(question: str) -> str:
+    """A question as sets are compared by."""
+    return " ".join(question.casefold().split())
+
+
 def write() -> None:
-    """Write the questions with the gold of today's files."""
+    """Write the questions with the gold of today's files; one that the other set has too is left out."""
+    other = QUESTIONS.with_name("worked_unseen.jsonl")
+    found = other.read_text("utf-8").splitlines() if other.is_file() else []
+    unseen = {plain(str(json.loads(line).get("question", ""))) for line in found if line.startswith("{")}
     lines = [
         json.dumps(
             {"id": f"{kind}-{number}", "kind": kind, "language": language, "question": question, "gold": gold},
             ensure_ascii=False,
         )
         for number, (kind, language, question, gold) in enumerate(questions(), start=1)
+        if plain(question) not in unseen
     ]
     QUESTIONS.write_text("\n".join(lines) + "\n", "utf-8")
 

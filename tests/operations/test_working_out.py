@@ -492,7 +492,9 @@ def test_no_question_stands_in_both_sets() -> None:
     def asked(name: str) -> set[str]:
         lines = (folder / name).read_text("utf-8").splitlines() if (folder / name).is_file() else []
         return {
-            " ".join(str(json.loads(line).get("question", "")).casefold().split()) for line in lines if line.strip()
+            " ".join(str(json.loads(line).get("question", "")).casefold().split())
+            for line in lines
+            if line.startswith("{")
         }
 
     own = asked("worked_development.jsonl")

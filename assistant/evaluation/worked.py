@@ -3,6 +3,8 @@
 The gold of a question is a query in SQL. Rules and code lists are read here from their files into tables of their own,
 and the store is read by its tables: neither goes through the operations, the grammar or the engine, so that a mistake
 of theirs is not in the gold. What a page of the documentation says was written down by a person.
+
+Example: python -m assistant.evaluation.worked sqlite:///demo/energycomm.db
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ import csv
 import json
 import re
 import sqlite3
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,6 +24,11 @@ from zoneinfo import ZoneInfo
 
 import yaml
 from babel.messages.pofile import read_po
+from sqlalchemy import make_url
+
+from assistant.operations.house import House
+from assistant.operations.worked import Reply
+from energycomm.config import Config
 
 Form = Literal["number", "set", "value", "parts", "yes", "date", "state", "refusal", "unknown"]
 
@@ -259,3 +269,42 @@ def _holds(text: str, part: str) -> bool:
         return " ".join(one.replace("_", " ").casefold().split())
 
     return re.search(rf"(?<!\w){re.escape(plain(part))}(?!\w)", plain(text)) is not None
+
+
+def measure(config: Config) -> list[tuple[Question, Given, bool]]:
+    """Ask every unseen question and judge the answers.
+
+    Args:
+      config: its rules and its store, which is SQLite.
+    """
+    house = House(config)
+    path = make_url(config.database_url).database
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+        asked = list(questions(UNSEEN, catalogue(config.rules_folder), store))
+    found = []
+    for question in asked:
+        readings = [*_given(house.reply(question.text))] or [Given(False, "", (), "")]
+        given = next((one for one in readings if right(question, one)), readings[0])
+        found.append((question, given, right(question, given)))
+    return found
+
+
+def _given(reply: Reply | None) -> Iterator[Given]:
+    for answer in () if reply is None else reply.answers:
+        rows = () if answer.table is None else answer.table.rows
+        yield Given(True, answer.sentence, rows, answer.proofs[0].text)
+
+
+def _main(database: str) -> None:
+    settings: dict[str, Any] = {"database": database}
+    judged = measure(Config(**settings))
+    kinds = Counter(question.kind for question, _, _ in judged)
+    good = Counter(question.kind for question, _, well in judged if well)
+    print("| kind | questions | right |\n| --- | --- | --- |")
+    for kind, number in kinds.items():
+        print(f"| {kind} | {number} | {good[kind]} |")
+    print(f"| all | {len(judged)} | {good.total()} ({good.total() / len(judged):.2f}) |")
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

@@ -95,6 +95,7 @@ WORDS: dict[str, dict[str, str]] = {
         "proposal": "{field}: {after} in plaats van {before}.",
         "dry_run": "proefdraai: het bericht zou {outcome} zijn; er is niets opgeslagen",
         "from": "de waarde komt van: {why}",
+        "borne_out": "in de geschiedenis van deze aansluiting: {facts}",
         "left": "waarschuwingen die blijven: {codes}",
         "no_proposal": "Geen van {tried} voorgestelde waarden geeft het bericht vrij: "
         "de netbeheerder moet het corrigeren.",

@@ -368,8 +368,9 @@ def test_the_statements_of_a_group_do_not_grow_with_its_envelopes(
     # The claim and whose turn it is; the bytes; the rows of the envelopes, read and written; members that came before,
     # asked again when the access points are locked, and CH messages; access points, read, locked and written; seven
     # tables that gain rows (with the key that they are encrypted under); and whether what is told of requests is about
-    # one of ours.
-    assert [statements.total() for statements, _ in found] == [23, 23, 23]
+    # one of ours. The points of the largest group have so many messages by then that their states are kept apart.
+    assert [statements.total() - statements["INSERT INTO checkpoint"] for statements, _ in found] == [23, 23, 23]
+    assert [statements["INSERT INTO checkpoint"] for statements, _ in found] == [0, 0, 1]
     assert served.rows("SELECT count(*) FROM envelope WHERE state = 'done' AND attempts = 1 AND holder IS NULL") == [
         (29,)
     ]

@@ -283,7 +283,7 @@ def test_the_command_finds_hands_over_and_erases_in_real_files(french: Place) ->
     assert MOREL_POINT in french("customer", "find", "0600 000 101").out
     assert MOREL_POINT in french("customer", "find", "mor", "cami").out, "the beginnings of the words"
     assert MOREL_POINT in french("customer", "find", "00 000 101").out, "the end of the number"
-    assert french("customer", "find", "orel").out == ""
+    assert MOREL_POINT in french("customer", "find", "orel").out, "a part of a word"
     assert french("customer", "find", "nobody-at-all").out == ""
     ended(french)
     assert french("customer", "export", MOREL_POINT, "--to", "x.zip").code == 0

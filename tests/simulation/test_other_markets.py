@@ -157,4 +157,4 @@ def test_the_gateway_and_its_adapters_start_without_simulators(project_root: Pat
     shown = subprocess.run(
         [sys.executable, "-c", program], cwd=project_root, capture_output=True, text=True, check=True
     )
-    assert shown.stdout.strip() == "3 []"
+    assert shown.stdout.strip() == "4 []"

@@ -18,22 +18,22 @@ from tests.webservice.conftest import Site
     [
         ("message list --state rejectd", "Did you mean rejected?"),
         ("message list --kind MeterReadng", "MeterReading"),
-        ("message list --market XX", "Known are: BE, FR, NL."),
+        ("message list --market XX", "Known are: BE, DK, FR, NL."),
         ("message list --type C51", "C15"),
         ("message list --code ZZ-99", "energycomm rules list"),
         ("message list --limit x", "a whole number was expected"),
         ("message list --since 2025-13-01", "2025-01-31"),
-        ("rules list --market xx", "Known are: BE, FR, NL."),
+        ("rules list --market xx", "Known are: BE, DK, FR, NL."),
         ("rules list --kind MeterReadng", "MeterReading"),
         ("rules list --set validation", "validation_in"),
         ("envelope list --state faild", "Did you mean failed?"),
         ("request list --state refusd", "Did you mean refused?"),
-        ("request list --market xx", "Known are: BE, FR, NL."),
+        ("request list --market xx", "Known are: BE, DK, FR, NL."),
         ("outbox list --state ded", "Did you mean dead?"),
         ("acknowledgement list --state ded", "Did you mean dead?"),
         ("correct tickets --state opn", "Did you mean open?"),
-        ("invoice list --market xx", "Known are: BE, FR, NL."),
-        ("access-point overdue --market xx", "Known are: BE, FR, NL."),
+        ("invoice list --market xx", "Known are: BE, DK, FR, NL."),
+        ("access-point overdue --market xx", "Known are: BE, DK, FR, NL."),
     ],
 )
 def test_a_command_refuses_a_filter_that_nothing_can_fit(
@@ -109,7 +109,7 @@ def test_the_description_names_the_words_of_every_list(story_site: Site, path: s
     named = {name for name, schema in parameters.items() if "enum" in str(schema)}
     assert named == LISTED[path]
     if "market" in LISTED[path]:
-        assert "'BE', 'FR', 'NL'" in str(parameters["market"])
+        assert "'BE', 'DK', 'FR', 'NL'" in str(parameters["market"])
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ TOLD_BY_THEMSELVES = {"token create", "token revoke", "user sign-out", "eis back
 of another version, or are not there before: tests/backup tries them."""
 
 OF_THE_ASSISTANT = {
+    "assistant anomalies",
     "assistant ask",
     "assistant chat",
     "assistant classify",

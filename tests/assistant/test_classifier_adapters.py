@@ -90,7 +90,7 @@ def test_qlora_trains_an_adapter_over_a_base_in_four_bits(base: Path, tmp_path: 
     model = LanguageModel(recipe(base, four_bit=True, checkpointing=True, accumulation=2), course=CPU)
     model.fit(EXAMPLES[:48], EXAMPLES[48:], 3)
     assert "Linear4bit" in {type(module).__name__ for module in model._model.modules()}
-    assert model.record.marks[-1].valid_loss < model.record.marks[0].valid_loss
+    assert model.record.marks[-1].valid_loss < 0.1, "an untrained model's is above 1; what is learnt wavers near zero"
     model.save(tmp_path)
     again = LanguageModel()
     again.load(tmp_path)

@@ -239,7 +239,7 @@ def test_commands_that_show_answers_or_messages_leave_a_line(
     """Without the words of a question; and a list is of one's own questions, unless everybody's are asked for."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ENERGYCOMM_DATABASE", config.database_url)
-    monkeypatch.setattr("assistant.chat.assistant.Assistant.open", lambda _: assistant)
+    monkeypatch.setattr("assistant.chat.assistant.Assistant.open", lambda *_: assistant)
     monkeypatch.setattr("assistant.extras.need", lambda *_: None)
     log = Log(tmp_path / ".assistant" / "log.db")
     theirs = log.write(assistant.ask("How often is a meter read?"), "c", "person anna")
@@ -269,7 +269,7 @@ def test_commands_without_a_store_answer_and_make_none(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ENERGYCOMM_DATABASE", "sqlite:///none.db")
-    monkeypatch.setattr("assistant.chat.assistant.Assistant.open", lambda _: assistant)
+    monkeypatch.setattr("assistant.chat.assistant.Assistant.open", lambda *_: assistant)
     monkeypatch.setattr("assistant.extras.need", lambda *_: None)
     assert cli.main(["assistant", "ask", QUESTION]) == ExitCode.OK
     assert not (tmp_path / "none.db").exists()

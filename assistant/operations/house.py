@@ -6,8 +6,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -25,6 +27,7 @@ from energycomm.engine.folder import load_catalogue
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
+from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.gateway import open_store
 
 DocumentVersions = Callable[[], list[tuple[str, str, str, str]]]
@@ -178,20 +181,24 @@ class House:
                 proof = Proof(text=f"{named(plan)}: no store", command="energycomm eis upgrade")
                 return Worked(sentence=say(language, "no_store", why=trouble), proofs=(proof,))
             if isinstance(plan, family.Stored):
-                return stored.stored_answer(store.engine, catalogue, plan, language, self._now())
+                return stored.stored_answer(store.engine, catalogue, plan, language, self._now(), self._times)
             if isinstance(plan, family.WhyMessage):
-                return stored.message_answer(store.engine, catalogue, plan, language)
+                return stored.message_answer(store.engine, catalogue, plan, language, self._times)
             if isinstance(plan, family.PointLife):
-                return stored.life_answer(store.engine, plan, language)
+                return stored.life_answer(store.engine, plan, language, self._times)
             if isinstance(plan, family.RuleChanges):
                 old = catalogue_named(store, str(plan.old))
                 new = catalogue_named(store, plan.new) if plan.new else catalogue
                 return rules_.changes_answer(catalogue, plan, language, (old, new))
             listed = family.Stored(thing="rules_version", how="list")
-            found = stored.stored_answer(store.engine, catalogue, listed, language, self._now())
+            found = stored.stored_answer(store.engine, catalogue, listed, language, self._now(), self._times)
         rows = found.table.rows if found.table else ()
         sentence = say(language, "rules_versions", n=len(rows), version=catalogue.version)
         return msgspec.structs.replace(found, sentence=sentence, values=tuple(row[2] for row in rows))
+
+    @cached_property
+    def _times(self) -> LegalTime:
+        return LegalTime(installed_adapters(self.config.mapping_files).zones, ZoneInfo(self.config.web.zone))
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Store | None, str]]:

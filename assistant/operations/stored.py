@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Engine, Select, Table, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, and_, func, select
 
 from assistant.operations.catalogue import rule_proof
 from assistant.operations.family import PointLife, Stored, StoreGroup, WhyMessage
@@ -24,10 +24,11 @@ from energycomm.eis.timeline import timelines
 from energycomm.engine.catalogue import Catalogue
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, micros
+from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.listsearch import EnvelopeSearch, ListSearch, NotificationSearch, RequestSearch, TicketSearch
 from energycomm.pipeline.messagesearch import MessageSearch
 
-MICROS_OF_DAY = 86_400 * 10**6
+MICROS_OF_HOUR = 3_600_000_000
 
 
 class Source(Struct, frozen=True):
@@ -135,77 +136,131 @@ def _sources() -> dict[str, Source]:
 _SOURCES = _sources()
 
 
-def stored_answer(engine: Engine, catalogue: Catalogue, plan: Stored, language: str, now: datetime) -> Worked:
+class _Asked(Struct, frozen=True):
+    """A question to the store while it is answered.
+
+    Attributes:
+      plan, source: what is asked, and where it is.
+      language: of the answer.
+      times: how instants are shown.
+      conditions, joined: which rows, and whether those of access points are joined.
+      where, thing: the restriction and the thing in words.
+      proofs: of the answer.
+    """
+
+    plan: Stored
+    source: Source
+    language: str
+    times: LegalTime
+    conditions: Sequence[ColumnElement[bool]]
+    joined: bool
+    where: str
+    thing: str
+    proofs: tuple[Proof, ...]
+
+    def rows_of(self, query: Select[Any]) -> Select[Any]:
+        """The query over the rows that are asked for."""
+        return _from(query, self.source, self.joined, self.conditions)
+
+    def counted(self, total: int) -> str:
+        """How many there are, in a sentence."""
+        return say(self.language, "stored", n=total, thing=self.thing, where=self.where)
+
+    def nothing(self, *values: Any) -> Worked:
+        """The answer where there is none."""
+        return Worked(sentence=say(self.language, "nothing", where=self.where), proofs=self.proofs, values=values)
+
+
+def stored_answer(
+    engine: Engine, catalogue: Catalogue, plan: Stored, language: str, now: datetime, times: LegalTime
+) -> Worked:
     """Things of the store.
+
+    Args:
+      engine: the store.
+      catalogue: the rules, for their codes and proofs.
+      plan: what is asked.
+      language: of the answer.
+      now: the time.
+      times: legal time, in which instants are shown and days begin; those of the store's lists are ours.
 
     Raises:
       UserError: they cannot be restricted or grouped so.
     """
     plan = _about_findings(plan)
     source = _SOURCES[plan.thing]
-    conditions, joined = _conditions(source, plan, catalogue, now)
+    conditions, joined = _conditions(source, plan, catalogue, now, times)
     where = _in_words(plan)
     thing = thing_name("message" if plan.thing == "finding" else plan.thing, language)
     proofs = (_proof(plan, source, where), *_code_proofs(catalogue, plan.code))
+    asked = _Asked(plan, source, language, times, conditions, joined, where, thing, proofs)
     with reading(engine) as connection:
         total = _tallied(connection, plan)
         if total is None:
-            total = int(connection.execute(_from(select(_number(source)), source, joined, conditions)).scalar_one())
+            total = int(connection.execute(asked.rows_of(select(_number(source)))).scalar_one())
         if plan.how in ("first", "last"):
-            query, _ = _edge(source, plan, joined, conditions)
-            row = connection.execute(query).first()
-            if row is None:
-                return Worked(sentence=say(language, "nothing", where=where), proofs=proofs)
-            at = f"{instant(row[0]):%Y-%m-%d %H:%M} UTC"
-            what = f"{thing} {row[1]}" if len(row) > 1 else thing
-            return Worked(
-                sentence=say(language, plan.how, at=at, what=what, where=where)
-                + f" ({say(language, 'stored', n=total, thing=thing, where=where).rstrip('.')})",
-                proofs=proofs,
-                values=(f"{instant(row[0]):%Y-%m-%d}", *row[1:]),
-            )
+            return _edge_answer(connection, asked, total)
         if plan.by is not None or plan.how == "top":
-            by: StoreGroup = plan.by or "code"
-            rows = [
-                (str(name), str(number)) for name, number in _counts(connection, source, plan, by, joined, conditions)
-            ]
-            if not rows:
-                return Worked(sentence=say(language, "nothing", where=where), proofs=proofs, values=(0,))
-            best = [name for name, number in rows if number == rows[0][1]]
-            top = plan.how == "top"
-            sentence = (
-                say(language, "top", name=", ".join(best), n=rows[0][1], thing=thing, where=where)
-                if top
-                else say(language, "stored", n=total, thing=thing, where=where)
-            )
-            return Worked(
-                sentence=sentence,
-                table=Shown(columns=(by, thing), rows=tuple(rows[:MOST_ROWS])),
-                proofs=(*proofs, *(_code_proofs(catalogue, best[0]) if by == "code" else ())),
-                values=(*best, int(rows[0][1])) if top else tuple((name, int(number)) for name, number in rows),
-            )
+            return _groups_answer(connection, asked, catalogue, total)
         if plan.how == "count":
-            return Worked(
-                sentence=say(language, "stored", n=total, thing=thing, where=where), proofs=proofs, values=(total,)
-            )
-        shown = [source.columns[name] for name in source.shown]
-        query = _from(select(*([source.at] if source.at is not None else []), *shown), source, joined, conditions)
-        if source.at is not None:
-            query = query.order_by(source.at.desc())
-        found = connection.execute(query.distinct().limit(plan.limit)).all()
+            return Worked(sentence=asked.counted(total), proofs=proofs, values=(total,))
+        return _list_answer(connection, asked, total)
+
+
+def _edge_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
+    """The first or the last."""
+    query, _ = _edge(asked.source, asked.plan, asked.joined, asked.conditions)
+    row = connection.execute(query).first()
+    if row is None:
+        return asked.nothing()
+    at = instant(row[0])
+    what = f"{asked.thing} {row[1]}" if len(row) > 1 else asked.thing
+    told = say(asked.language, asked.plan.how, at=asked.times.to_the_minute(at), what=what, where=asked.where)
+    return Worked(
+        sentence=f"{told} ({asked.counted(total).rstrip('.')})",
+        proofs=asked.proofs,
+        values=(asked.times.day(at), *row[1:]),
+    )
+
+
+def _groups_answer(connection: Connection, asked: _Asked, catalogue: Catalogue, total: int) -> Worked:
+    """How many of each, or the most frequent."""
+    by: StoreGroup = asked.plan.by or "code"
+    rows = [(str(name), str(number)) for name, number in _counts(connection, asked, by)]
+    if not rows:
+        return asked.nothing(0)
+    best = [name for name, number in rows if number == rows[0][1]]
+    top = asked.plan.how == "top"
+    most = say(asked.language, "top", name=", ".join(best), n=rows[0][1], thing=asked.thing, where=asked.where)
+    return Worked(
+        sentence=most if top else asked.counted(total),
+        table=Shown(columns=(by, asked.thing), rows=tuple(rows[:MOST_ROWS])),
+        proofs=(*asked.proofs, *(_code_proofs(catalogue, best[0]) if by == "code" else ())),
+        values=(*best, int(rows[0][1])) if top else tuple((name, int(number)) for name, number in rows),
+    )
+
+
+def _list_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
+    """The newest of them."""
+    source = asked.source
     dated = source.at is not None
-    rows_ = tuple(
+    shown = [source.columns[name] for name in source.shown]
+    query = asked.rows_of(select(*([source.at] if source.at is not None else []), *shown))
+    if source.at is not None:
+        query = query.order_by(source.at.desc())
+    found = connection.execute(query.distinct().limit(asked.plan.limit)).all()
+    rows = tuple(
         (
-            *((f"{instant(row[0]):%Y-%m-%d %H:%M}",) if dated else ()),
+            *((asked.times.to_the_minute(instant(row[0])),) if dated else ()),
             *(str(cell) if cell is not None else "" for cell in row[dated:]),
         )
         for row in found
     )
     first = source.shown.index("id") + dated if "id" in source.shown else dated
     return Worked(
-        sentence=say(language, "stored", n=total, thing=thing, where=where),
-        table=Shown(columns=(*(("at",) if dated else ()), *source.shown), rows=rows_) if rows_ else None,
-        proofs=proofs,
+        sentence=asked.counted(total),
+        table=Shown(columns=(*(("at",) if dated else ()), *source.shown), rows=rows) if rows else None,
+        proofs=asked.proofs,
         values=tuple(row[first] for row in found),
     )
 
@@ -239,7 +294,7 @@ def _tallied(connection: Any, plan: Stored) -> int | None:
 
 
 def _conditions(
-    source: Source, plan: Stored, catalogue: Catalogue, now: datetime
+    source: Source, plan: Stored, catalogue: Catalogue, now: datetime, times: LegalTime
 ) -> tuple[list[ColumnElement[bool]], bool]:
     """What restricts, and whether access points are joined."""
     found = list(source.always)
@@ -277,9 +332,9 @@ def _conditions(
         found.append(and_(o.answer_by < micros(now), o.state.in_(("built", "sent", "acknowledged", "in-course"))))
     at = source.at
     if at is not None and plan.since is not None:
-        found.append(at >= _micros(plan.since))
+        found.append(at >= _micros(plan.since, times))
     if at is not None and plan.until is not None:
-        found.append(at < _micros(plan.until))
+        found.append(at < _micros(plan.until, times))
     joined = plan.access_point is not None or plan.by == "access_point"
     if plan.access_point is not None:
         found.append(tables.access_point.c.identifier == plan.access_point)
@@ -292,8 +347,12 @@ def _column(source: Source, plan: Stored, name: str) -> ColumnElement[Any]:
     return source.columns[name]
 
 
-def _micros(day: date) -> int:
-    return micros(datetime(day.year, day.month, day.day, tzinfo=UTC))
+def _midnight(day: date, times: LegalTime, market: str | None = None) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=times.zone(market))
+
+
+def _micros(day: date, times: LegalTime) -> int:
+    return micros(_midnight(day, times))
 
 
 def _number(source: Source) -> ColumnElement[Any]:
@@ -310,28 +369,23 @@ def _from(query: Select[Any], source: Source, points: bool, conditions: Sequence
     return query.select_from(chain).where(*conditions)
 
 
-def _counts(
-    connection: Any,
-    source: Source,
-    plan: Stored,
-    by: StoreGroup,
-    joined: bool,
-    conditions: Sequence[ColumnElement[bool]],
-) -> list[tuple[Any, int]]:
+def _counts(connection: Connection, asked: _Asked, by: StoreGroup) -> list[tuple[Any, int]]:
+    source, plan = asked.source, asked.plan
     number = _number(source)
     if by in ("day", "month"):
         if source.at is None:
             raise UserError(f"A {plan.thing} has no day.", "Group it otherwise.")
-        day = source.at // MICROS_OF_DAY
-        rows = connection.execute(_from(select(day, number), source, joined, conditions).group_by(day)).all()
+        hour = source.at // MICROS_OF_HOUR  # days of legal time begin at an hour of universal time
+        rows = connection.execute(asked.rows_of(select(hour, number)).group_by(hour)).all()
         counts: dict[str, int] = {}
         for value, count in rows:
-            name = str(date(1970, 1, 1) + timedelta(days=int(value)))[: 7 if by == "month" else 10]
+            name = asked.times.day(instant(int(value) * MICROS_OF_HOUR))[: 7 if by == "month" else 10]
             counts[name] = counts.get(name, 0) + int(count)
         return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     column = tables.access_point.c.identifier if by == "access_point" else _column(source, plan, by)
-    query = _from(select(column, number), source, joined, conditions).group_by(column)
-    rows = connection.execute(query.order_by(number.desc(), column).limit(MOST_ROWS)).all()
+    rows = connection.execute(
+        asked.rows_of(select(column, number)).group_by(column).order_by(number.desc(), column).limit(MOST_ROWS)
+    ).all()
     return [(row[0], int(row[1])) for row in rows if row[0] is not None]
 
 
@@ -397,7 +451,7 @@ def _code_proofs(catalogue: Catalogue, code: str | None) -> tuple[Proof, ...]:
     return tuple(rule_proof(rule) for rule in catalogue.find(code)[:2]) if code else ()
 
 
-def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, language: str) -> Worked:
+def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, language: str, times: LegalTime) -> Worked:
     """One message: why it is as it is, what freed it, whose it is."""
     found = show_message(engine, plan.message)
     proof = Proof(
@@ -414,7 +468,7 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
         text = say(language, key, point=told.access_point, market=told.market, **facts)
         return Worked(sentence=text, proofs=(proof,), values=(told.access_point,))
     if plan.about == "freed":
-        return _freed(found, language, facts, proof)
+        return _freed(found, language, facts, proof, times)
     current = [one for one in found.findings if one.current]
     codes = tuple(dict.fromkeys(one.error_code for one in current))
     proofs = (
@@ -426,7 +480,7 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
     )  # fmt: skip
     waits = told.waits_for if told.state == "quarantined" else None
     if waits:
-        until = f"{found.waits_until:%Y-%m-%d}" if found.waits_until else "-"
+        until = times.day(found.waits_until, told.market) or "-"
         sentence = say(language, "waits", what=waits, until=until, **facts)
         values: tuple[str, ...] = (waits,)
     else:
@@ -439,7 +493,7 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
         for one in current
     )
     history = tuple(
-        (f"{change.at:%Y-%m-%d %H:%M}", change.before or "", change.after, change.by, change.why or "")
+        (times.to_the_minute(change.at), change.before or "", change.after, change.by, change.why or "")
         for change in found.changes
     )
     if plan.about == "history":
@@ -449,23 +503,22 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
     return Worked(sentence=sentence, table=table if table.rows else None, proofs=proofs, values=values)
 
 
-def _freed(found: MessageDetail, language: str, facts: dict[str, Any], proof: Proof) -> Worked:
+def _freed(found: MessageDetail, language: str, facts: dict[str, Any], proof: Proof, times: LegalTime) -> Worked:
     freed = [one for one in found.changes if one.before in STUCK and one.after not in STUCK]
     if not freed:
         key = "not_freed" if facts["state"] in STUCK else "never_stuck"
         return Worked(sentence=say(language, key, **facts), proofs=(proof,), values=(facts["state"],))
     last = freed[-1]
     sentence = say(
-        language, "freed", id=facts["id"], at=f"{last.at:%Y-%m-%d}", by=last.by, before=last.before, after=last.after,
+        language, "freed", id=facts["id"], at=times.day(last.at), by=last.by, before=last.before, after=last.after,
         why=f" ({last.why})" if last.why else "",
     )  # fmt: skip
     return Worked(sentence=sentence, proofs=(proof,), values=(last.by, last.why))
 
 
-def life_answer(engine: Engine, plan: PointLife, language: str) -> Worked:
-    """What happened at an access point."""
-    since, until = (None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
-                    for day in (plan.since, plan.until))  # fmt: skip
+def life_answer(engine: Engine, plan: PointLife, language: str, times: LegalTime) -> Worked:
+    """What happened at an access point; days are those of the legal time of its market."""
+    since, until = (None if day is None else _midnight(day, times, plan.market) for day in (plan.since, plan.until))
     found = timelines(engine, plan.access_point, market=plan.market, since=since, until=until)
     command = f"energycomm access-point show {plan.access_point}"
     if not found:
@@ -473,8 +526,12 @@ def life_answer(engine: Engine, plan: PointLife, language: str) -> Worked:
         return Worked(sentence=say(language, "no_life", point=plan.access_point), proofs=(proof,), values=())
     rows = [
         (
-            f"{entry.at:%Y-%m-%d}" if entry.at else "", entry.what, str(entry.message_id or ""),
-            "; ".join(f"{name} {told}" for name, value in entry.content.items() if (told := _cell(value))),
+            times.day(entry.at, line.market), entry.what, str(entry.message_id or ""),
+            "; ".join(
+                f"{name} {told}"
+                for name, value in entry.content.items()
+                if (told := _cell(value, times, line.market))
+            ),
         )
         for line in found
         for entry in line.entries
@@ -497,11 +554,11 @@ def life_answer(engine: Engine, plan: PointLife, language: str) -> Worked:
     )
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, times: LegalTime, market: str) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d}"
+        return times.day(value, market)
     if isinstance(value, list | tuple):
         return " ".join(str(one) for one in value)
     return str(value)

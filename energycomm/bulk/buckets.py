@@ -35,7 +35,7 @@ BUCKET_MESSAGES = 20_000
 POINTS_TOGETHER = 16
 """Access points that are read at a time: few, because curves may give each of them thousands of messages."""
 
-_ROWS_TOGETHER = 2_000
+ROWS_TOGETHER = 2_000
 """Rows of a bucket that are written and read at a time."""
 
 SCHEMA = pa.schema(
@@ -115,7 +115,7 @@ def write_buckets(
                 told += len(point)
                 rows += point
                 point = next(points, None)
-                if len(rows) >= _ROWS_TOGETHER or point is None or told >= size:
+                if len(rows) >= ROWS_TOGETHER or point is None or told >= size:
                     writer.write_batch(pa.RecordBatch.from_pylist(rows, SCHEMA))
                     rows = []
         yield path
@@ -193,7 +193,7 @@ def read_bucket(content: bytes) -> Iterator[Point]:
       content: the file. Messages whose Kernel XML this version cannot read are left out, as by the live path.
     """
     file = pq.ParquetFile(pa.BufferReader(content))
-    rows = (row for batch in file.iter_batches(_ROWS_TOGETHER) for row in batch.to_pylist())
+    rows = (row for batch in file.iter_batches(ROWS_TOGETHER) for row in batch.to_pylist())
     for (point, market, identifier), several in groupby(
         rows, key=lambda row: (row["point"], row["market"], row["identifier"])
     ):

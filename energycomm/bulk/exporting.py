@@ -22,6 +22,7 @@ from msgspec import Struct
 from sqlalchemy import Boolean, Connection, Engine, Integer
 from sqlalchemy.types import TypeEngine
 
+from energycomm.bulk.buckets import ROWS_TOGETHER
 from energycomm.bulk.runs import Run, bucket_file, finished
 from energycomm.bulk.workers import Task, Workers, refuse_other_program
 from energycomm.eis import tables
@@ -42,9 +43,6 @@ BUCKET_PARTS = 1 << 18
 
 _Stored: TypeAlias = tuple[Any, ...]
 """A row of a bucket."""
-
-_ROWS_TOGETHER = 2_000
-"""Rows of a bucket that are written and read at a time."""
 
 _COUNT = 8
 """Bytes before a result that say how many rows it has."""
@@ -149,7 +147,7 @@ class Exporting:
                     size += sum(len(row[parts] or "") for row in message) if parts is not None else 0
                     rows += message
                     message = next(messages, None)
-                    if len(rows) >= _ROWS_TOGETHER:
+                    if len(rows) >= ROWS_TOGETHER:
                         writer.write_batch(_batch(schema, rows))
                         rows = []
                 if rows:
@@ -181,7 +179,7 @@ def _batch(schema: pa.Schema, rows: Sequence[_Stored]) -> pa.RecordBatch:
 
 def read_bucket(content: bytes) -> Iterator[Told]:
     """The messages of a bucket, as they were read of the store."""
-    batches = pq.ParquetFile(pa.BufferReader(content)).iter_batches(_ROWS_TOGETHER)
+    batches = pq.ParquetFile(pa.BufferReader(content)).iter_batches(ROWS_TOGETHER)
     rows = (row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
     for message, several in groupby(rows, key=lambda row: row[1]):
         found = list(several)

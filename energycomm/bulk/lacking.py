@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 from sqlalchemy import Connection, Table
 
+from energycomm.bulk.buckets import ROWS_TOGETHER
 from energycomm.bulk.judging import NO_CHECKPOINTS, opened
 from energycomm.bulk.runs import bucket_file
 from energycomm.eis import tables
@@ -43,9 +44,6 @@ TOGETHER = 16
 
 ALONE_TOGETHER = 500
 """Messages without an access point that are read, and written, at a time."""
-
-_ROWS_TOGETHER = 2_000
-"""Rows of a bucket that are written and read at a time."""
 
 _INVOICED = (GridCharge.__name__, GridInvoice.__name__)
 
@@ -141,7 +139,7 @@ def write_buckets(connection: Connection, folder: Path, markets: Markets, size: 
                 told += len(group)
                 rows += group
                 group = next(groups, None)
-                if len(rows) >= _ROWS_TOGETHER or group is None or told >= size:
+                if len(rows) >= ROWS_TOGETHER or group is None or told >= size:
                     writer.write_batch(pa.RecordBatch.from_pylist(rows, SCHEMA))
                     rows = []
         yield path
@@ -293,7 +291,7 @@ def looked(question: bytes, bucket: bytes) -> bytes:
       UserError: another version of EnergyComm asks, or the engine is not installed here.
     """
     asked, engine = opened(question)
-    batches = pq.ParquetFile(pa.BufferReader(bucket)).iter_batches(_ROWS_TOGETHER)
+    batches = pq.ParquetFile(pa.BufferReader(bucket)).iter_batches(ROWS_TOGETHER)
     rows = (row for batch in batches for row in batch.to_pylist())
     number, lacks = 0, []
     for (_, market, _), several in groupby(rows, lambda row: (row["point"], row["market"], row["identifier"])):

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
@@ -253,6 +254,19 @@ def test_why_and_whose_a_message_is(living: tuple[House, Desk]) -> None:
     assert only(house, f"What is the access point of message {number}?").values == (PRM,)
     assert "never freed" in only(house, f"What freed message {number}?").sentence
     assert "no message 987654" in only(house, "Why was message 987654 rejected?").sentence
+
+
+def test_days_of_a_life_are_those_of_legal_time(living: tuple[House, Desk]) -> None:
+    """The supply begins at a midnight in Paris, which is the evening of the day before in universal time."""
+    house, _ = living
+    whole = only(house, f"What happened to {PRM}?")
+    assert whole.table is not None
+    midnight = day(0)
+    assert midnight.astimezone(ZoneInfo("Europe/Paris")).hour == 0
+    assert midnight.astimezone(UTC).date() != midnight.astimezone(ZoneInfo("Europe/Paris")).date()
+    assert (
+        min(row[0] for row in whole.table.rows if row[0]) == f"{midnight.astimezone(ZoneInfo('Europe/Paris')):%Y-%m-%d}"
+    )
 
 
 def test_the_life_of_an_access_point(living: tuple[House, Desk]) -> None:

@@ -40,8 +40,8 @@ _LONGEST_CODE = 64
 
 
 def measures(values: Values, head: Values) -> list[KernelMessage]:
-    """The series of a point; what its point measures tells its direction. What is sent without being asked for bears the
-    reference of who measured."""
+    """The series of a point; what its point measures tells its direction. Other measures than those that we asked for
+    bear the reference of who measured."""
     found = values.get("point_type")
     made = _made(MeasureSeries, values | ({"direction": found} if found in _DIRECTIONS.values() else {}), head)
     return made + (_done(values, head) if head.get("market_reason") == ASKED_FOR else [])

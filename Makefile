@@ -52,7 +52,7 @@ $(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt constraints-dur
 		|| echo "durable-rules did not compile here (see $(VENV)/durable-rules.log): the tests of that engine cannot run"
 	@touch $@
 
-demo: $(VENV)/.installed ## Three markets in a fresh SQLite EIS: their messages, our requests, their answers
+demo: $(VENV)/.installed ## Four markets in a fresh SQLite EIS: their messages, our requests, their answers
 	@rmdir "$(DEMO)" 2>/dev/null || true
 	@test ! -e "$(DEMO)" || test -f "$(DEMO)/energycomm.db" || { echo "$(DEMO) exists and is no demo; choose another: make demo DEMO=folder" >&2; exit 1; }
 	@rm -rf "$(DEMO)" && mkdir -p "$(DEMO)"

@@ -19,6 +19,8 @@ from energycomm.kernel.predicate import predicate
 Day: TypeAlias = date | datetime
 
 _NOON = timedelta(hours=12)
+_DAY = 24 * 60
+_HOUR, _NOTHING = timedelta(hours=1), timedelta()
 _EIC = re.compile("[0-9]{2}[0-9A-Z-]{14}")
 WH_OF_UNIT = {"Wh": 1, "kWh": 1_000, "MWh": 1_000_000, "dm3": 1, "m3": 1_000, "VArh": 1, "kVArh": 1_000}
 """Unit of an index -> how many of the finest unit of its kind it counts: Wh and VArh for energy, litres for gas."""
@@ -543,10 +545,10 @@ def intervals(start: datetime, end: datetime, minutes: int) -> int:
 
     >>> summer = datetime.fromisoformat("2026-10-25T00:00:00+02:00")
     >>> winter = datetime.fromisoformat("2026-10-26T00:00:00+01:00")
-    >>> intervals(summer, winter, 15)
-    100
+    >>> intervals(summer, winter, 15), intervals(summer, winter, 1440)
+    (100, 1)
     """
-    return int((end - start).total_seconds() // (60 * max(minutes, 1)))
+    return int((end - start + _shift(minutes)).total_seconds() // (60 * max(minutes, 1)))
 
 
 @predicate
@@ -577,7 +579,13 @@ def whole_intervals(start: datetime, end: datetime, minutes: int) -> bool:
     >>> whole_intervals(start, start.replace(hour=1), 15), whole_intervals(start, start.replace(minute=20), 15)
     (True, False)
     """
-    return (end - start).total_seconds() % (60 * max(minutes, 1)) == 0
+    tolerance = _shift(minutes)
+    return (end - start + tolerance).total_seconds() % (60 * max(minutes, 1)) <= 2 * tolerance.total_seconds()
+
+
+def _shift(minutes: int) -> timedelta:
+    """By how much a period of steps of whole days may be shorter or longer: by the hour of a change of clock."""
+    return _HOUR if minutes >= _DAY and minutes % _DAY == 0 else _NOTHING
 
 
 @predicate

@@ -36,6 +36,7 @@ class Energinet(TableAdapter):
     builds: frozenset[str] = requests.KINDS
     answer_within: Mapping[str, timedelta] = dict.fromkeys(requests.KINDS, timedelta(days=1))
     lists = frozenset(("AccountingPointCharacteristics",))
+    simulator: str | None = "adapters.dk_energinet.simulator:simulator"
     personal = frozenset(
         (
             "firstCustomer_MarketParticipant.mRID",

@@ -33,16 +33,18 @@ STARTS = frozenset(("E01", "E02", "E03", "E06", "E65"))
 """Processes with which a point is told to its new supplier."""
 ENDS = frozenset(("E01", "E03", "E06", "E20", "E65", "E66"))
 """Processes with which a supply is told to end."""
-CANCELLATION = "E05"
+CANCELLATION, OF_CUSTOMER, ASKED_FOR = "E05", "E34", "E30"
 _DIRECTIONS: Mapping[str, str] = {"E17": "consumption", "E18": "production"}
 _CPR, _CVR = 10, 8
 _LONGEST_CODE = 64
 
 
 def measures(values: Values, head: Values) -> list[KernelMessage]:
-    """The series of a point; what its point measures tells its direction."""
+    """The series of a point; what its point measures tells its direction. Other measures than those that we asked for
+    bear the reference of who measured."""
     found = values.get("point_type")
-    return _made(MeasureSeries, values | ({"direction": found} if found in _DIRECTIONS.values() else {}), head)
+    made = _made(MeasureSeries, values | ({"direction": found} if found in _DIRECTIONS.values() else {}), head)
+    return made + (_done(values, head) if head.get("market_reason") == ASKED_FOR else [])
 
 
 def amounts(values: Values, head: Values) -> list[KernelMessage]:
@@ -85,7 +87,7 @@ def notification(values: Values, head: Values) -> list[KernelMessage]:
     if process not in ENDS:
         expected = "one of " + ", ".join(sorted({*ENDS, CANCELLATION}))
         raise Unreadable(refusal("SYN_CODE", "process.processType", process, expected))
-    return _made(EndOfSupply, values, head)
+    return _made(EndOfSupply, values, head) + _done(values, head)
 
 
 def characteristics(values: Values, head: Values) -> list[KernelMessage]:
@@ -108,7 +110,7 @@ def characteristics(values: Values, head: Values) -> list[KernelMessage]:
         found += _made(PointRelations, values | {"relations": relations}, head)
     if "meter" in values:
         found += _made(MeterData, values | {"action": "present"}, head)
-    return found
+    return found + (_done(values, head) if begins else [])
 
 
 def customer(values: Values, head: Values) -> list[KernelMessage]:
@@ -131,7 +133,8 @@ def customer(values: Values, head: Values) -> list[KernelMessage]:
             address["addition"] = addition
         told |= {"address": address} if address else {}
         told |= {part: place[part] for part in ("phone", "email") if part in place}
-    return _made(CustomerData, values | told, head)
+    answers = head.get("market_reason") == OF_CUSTOMER
+    return _made(CustomerData, values | told, head) + (_done(values, head) if answers else [])
 
 
 DIGESTERS: Mapping[str, Digester] = {
@@ -149,6 +152,15 @@ DIGESTERS: Mapping[str, Digester] = {
 
 def _made(kind: type[KernelMessage], values: Values, head: Values) -> list[KernelMessage]:
     return messages_of(Piece((), Node(""), (kind,), None, {}), values, {}, head)
+
+
+def _done(values: Values, head: Values) -> list[KernelMessage]:
+    """Our request is carried out by what names it; nothing where none is named."""
+    ours = values.get("correlation")
+    if ours is None:
+        return []
+    known = {name: values[name] for name in ("effective", "access_point", "reference", "correlation") if name in values}
+    return _made(RequestStatus, known | {"request": ours, "state": "done", "initiated_by_us": True}, head)
 
 
 def _first_of(reasons: list[dict[str, Any]]) -> Values:

@@ -157,3 +157,42 @@ def test_an_acknowledgement_with_reasons_refuses_what_it_names() -> None:
     (transaction,) = read(adapter, content, "not_received.xml").transactions
     found = [(one.correlation, one.code) for one in transaction.messages if isinstance(one, RequestAnswer)]
     assert sorted(found) == [("OUR-2007", "A02"), ("OUR-2007", "E10"), ("OUR-2008", "E86")]
+
+
+@pytest.mark.parametrize(
+    ("file", "process", "told"),
+    [
+        ("point.xml", "E03", ["done"]),
+        ("point.xml", "E32", []),
+        ("measures.xml", "E30", ["done"]),
+        ("measures.xml", "E23", []),
+        ("customer.xml", "E34", ["done"]),
+        ("customer.xml", "E03", []),
+        ("supply_ended.xml", "E20", ["done"]),
+        ("supply_ended.xml", "E05", []),
+    ],
+)
+def test_a_request_is_done_by_what_carries_it_out_and_names_it(file: str, process: str, told: list[str]) -> None:
+    """The start or the end of a supply, historical measures, the new data of a customer; what a process of another kind
+    tells under the same reference does not end it."""
+    root = etree.fromstring((ROOT / "fixtures" / "dk" / file).read_bytes())
+    piece = next(element for element in root if len(element))
+    for other in piece.itersiblings():
+        root.remove(other)
+    space = etree.QName(root).namespace
+    name = "Series" if etree.QName(piece).localname == "Series" else "MktActivityRecord"
+    original = piece.find(f"{{{space}}}originalTransactionIDReference_{name}.mRID")
+    if original is None:
+        original = etree.Element(f"{{{space}}}originalTransactionIDReference_{name}.mRID")
+        piece.insert(1 + (file == "supply_ended.xml"), original)
+    original.text = "OUR-77"
+    (head,) = root.iter(f"{{{space}}}process.processType")
+    head.text = process
+    found = read(adapter, etree.tostring(root), file)
+    states = [
+        (each.state, each.correlation, each.request)
+        for transaction in found.transactions
+        for each in transaction.messages
+        if isinstance(each, RequestStatus)
+    ]
+    assert states == [(state, "OUR-77", "OUR-77") for state in told]

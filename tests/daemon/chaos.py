@@ -1,4 +1,4 @@
-"""Chaos: the daemon of three markets on PostgreSQL while everything around it fails, held against a quiet store.
+"""Chaos: the daemon of four markets on PostgreSQL while everything around it fails, held against a quiet store.
 
     python -m tests.daemon.chaos --seconds 600 --workers 2
     python -m tests.daemon.chaos --seconds 600 --hosts 3
@@ -159,7 +159,7 @@ class Chaos:
     # --- before ---
 
     def _simulate(self) -> None:
-        """The envelopes of three markets, by market, in the order in which each made them."""
+        """The envelopes of the markets, by market, in the order in which each made them."""
         self.envelopes: list[tuple[str, Path]] = []
         for market in MARKETS:
             simulator = load_simulator(market)

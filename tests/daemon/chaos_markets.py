@@ -1,8 +1,9 @@
 """The markets around the daemon under chaos: the servers that they run, what they send, and how they answer requests.
 
 France: envelopes in a folder and on an SFTP server, requests to a SOAP service. The Netherlands: envelopes pushed
-and on the SFTP server, requests to a SOAP service, queries in a folder. Belgium: a message queue, both ways. Servers
-fail while there is trouble: they hang up before they did anything or after, and say that they are out of order.
+and on the SFTP server, requests to a SOAP service, queries in a folder. Belgium: a message queue, both ways. Denmark:
+documents pushed, requests in a folder. Servers fail while there is trouble: they hang up before they did anything or
+after, and say that they are out of order.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ from tests.servers.https import HttpsTestServer, Reply, Request, https_server
 from tests.servers.queueservice import QueueBehaviour
 from tests.servers.sftp import SftpTestServer
 
-MARKETS = ("FR", "NL", "BE")
+MARKETS = ("FR", "NL", "BE", "DK")
 QUEUE = QueueNames(namespace="urn:be:atrias:b2b:messageservice:1", confirm="ConfirmMessageRequest")
 MANNERS = Manners(refuse=0.25, twice=0.25, disorder=0.3)
 BEGUN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 """When the markets of the simulation receive the first request; each further one a minute later."""
 TOKEN = "the token of the partner"
 REFERENCE = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+COLLECTED = {"queries": "NL", "hub": "DK"}
+"""Folder in which we leave requests -> the market that takes them."""
 LATE = 6.0
 """Longest time, in seconds, that a document of an answer takes to arrive."""
 
@@ -174,7 +177,7 @@ class Markets:
         self.push_host, self.push_port = "127.0.0.1", 0
         self.pushed_again = self.push_refused = 0
         self.folder_guard = threading.Lock()
-        self._push: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
+        self._push: queue.SimpleQueue[tuple[str, Envelope]] = queue.SimpleQueue()
         self._pushing = 0
         self._numbers = iter(range(1, 1 << 30))
         self._later: list[tuple[float, str, Envelope]] = []
@@ -190,7 +193,7 @@ class Markets:
             )
             for name, handle in (("sge", self._soap("FR")), ("edsn", self._soap("NL")), ("atrias", self._queued))
         }
-        for place in ("in", "served/out", "served/nl", "queries", "portal"):
+        for place in ("in", "served/out", "served/nl", "portal", *COLLECTED):
             (folder / place).mkdir(parents=True, exist_ok=True)
         self._threads = [threading.Thread(target=work) for work in (self._push_all, self._collect, self._send_later)]
 
@@ -206,7 +209,7 @@ class Markets:
             thread.join()
 
     def settings(self, patience: str) -> str:
-        """The channels of the three markets, as TOML."""
+        """The channels of the markets, as TOML."""
         places = {name: server.url for name, server in self.services.items()}
         tls = 'ca_file = "pki/ca.pem"\ncertificate_file = "pki/client.pem"\nkey_file = "pki/client.key"\ntimeout = 10\n'
         sftp = (
@@ -220,6 +223,8 @@ class Markets:
             f'name = "enedis"\nmarket = "FR"\npath = "out"\nafter = "delete"\n{sftp}',
             f'name = "edsn-files"\nmarket = "NL"\npath = "nl"\nafter = "keep"\n{sftp}',
             'name = "partner"\nmarket = "NL"\nkind = "push"\ntoken_file = "token"\n',
+            'name = "datahub"\nmarket = "DK"\nkind = "push"\ntoken_file = "token"\n',
+            'name = "hub"\nmarket = "DK"\ndirection = "out"\nkind = "folder"\npath = "hub"\n',
             f'name = "sge"\nmarket = "FR"\nkind = "soap"\nurl = "{places["sge"]}"\nsends = ["Commande*"]\n{tls}',
             'name = "portal"\nmarket = "FR"\ndirection = "out"\nkind = "folder"\npath = "portal"\n',
             'name = "queries"\nmarket = "NL"\ndirection = "out"\nkind = "folder"\npath = "queries"\n'
@@ -243,8 +248,10 @@ class Markets:
         if market == "BE":
             with self._queue_guard:
                 self.queue.waiting.append((f"{number}-{Path(envelope.name).stem}", envelope.content))
+        elif market == "DK":
+            self._push.put(("datahub", envelope))
         elif market == "NL" and number % 2:
-            self._push.put(envelope)
+            self._push.put(("partner", envelope))
         elif market == "NL":
             # What stays on the server needs a name of its own; of an answer the name tells whose it is.
             name = envelope.name if envelope.name.startswith("answer") else f"{number}-{envelope.name}"
@@ -260,7 +267,7 @@ class Markets:
         left = [f"not taken: {path}" for path in files_of(self.folder / "in")]
         left += [f"not acknowledged: {path}" for path in files_of(self.folder / "in" / "processing")]
         left += [f"not taken from SFTP: {path}" for path in files_of(self.folder / "served" / "out")]
-        left += [f"not collected: {path}" for path in files_of(self.folder / "queries")]
+        left += [f"not collected: {path}" for place in COLLECTED for path in files_of(self.folder / place)]
         left += [f"not taken from the queue: {identifier}" for identifier, _ in self.queue.waiting]
         left += [f"{number} not pushed" for number in (self._push.qsize() + self._pushing,) if number]
         left += [f"{number} pushes refused" for number in (self.push_refused,) if number]
@@ -273,18 +280,18 @@ class Markets:
         context.check_hostname = False  # one certificate serves all hosts
         while not self.over.is_set():
             with contextlib.suppress(queue.Empty):
-                name, content = self._push.get(timeout=0.2)
+                channel, envelope = self._push.get(timeout=0.2)
                 self._pushing = 1
-                while not self._pushed(context, name, content) and not self.over.wait(0.3):
+                while not self._pushed(context, channel, envelope) and not self.over.wait(0.3):
                     self.pushed_again += 1
                 self._pushing = 0
 
-    def _pushed(self, context: ssl.SSLContext, name: str, content: bytes) -> bool:
-        query = urllib.parse.urlencode({"name": name})
+    def _pushed(self, context: ssl.SSLContext, channel: str, envelope: Envelope) -> bool:
+        query = urllib.parse.urlencode({"name": envelope.name})
         request = urllib.request.Request(
-            f"https://{self.push_host}:{self.push_port}/channels/partner/messages?{query}",
-            data=content,
-            headers={"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": sha256(content).hexdigest()},
+            f"https://{self.push_host}:{self.push_port}/channels/{channel}/messages?{query}",
+            data=envelope.content,
+            headers={"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": envelope.sha256.hex()},
         )
         try:
             with urllib.request.urlopen(request, timeout=10, context=context) as reply:
@@ -329,16 +336,17 @@ class Markets:
         return reply
 
     def _collect(self) -> None:
-        """Take the queries that we leave in the folder."""
+        """Take the requests that we leave in folders."""
         while not self.over.wait(0.3):
-            for path in sorted((self.folder / "queries").glob("[!.]*")):
-                content = path.read_bytes()
-                reference = self.registers["NL"].reference_of(content)
-                assert reference is not None, path
-                deliveries, new = self.registers["NL"].receive(reference, content)
-                if new:
-                    self._follow("NL", deliveries)
-                path.unlink()
+            for place, market in COLLECTED.items():
+                for path in sorted((self.folder / place).glob("[!.]*")):
+                    content = path.read_bytes()
+                    reference = self.registers[market].reference_of(content)
+                    assert reference is not None, path
+                    deliveries, new = self.registers[market].receive(reference, content)
+                    if new:
+                        self._follow(market, deliveries)
+                    path.unlink()
 
     def _follow(self, market: str, deliveries: Sequence[Delivery]) -> None:
         """Send the documents of an answer, soon and in their order, or not quite."""

@@ -1,7 +1,8 @@
-"""The back office under chaos: requests to three markets, handed in until they are stored, and what becomes of them."""
+"""The back office under chaos: requests to the markets, handed in until they are stored, and what becomes of them."""
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -12,7 +13,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from adapters.be_atrias.simulator.documents import access_point as belgian_point
+from adapters.dk_energinet.simulator.documents import access_point as danish_point
 from adapters.fr_enedis.simulator.codes import prm_of
 from adapters.nl_edsn.simulator.documents import access_point as dutch_point
 from energycomm.config import Config
@@ -20,6 +24,7 @@ from energycomm.eis.archive import open_raw
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import Conflict, is_lost, opened, reading
 from energycomm.eis.store import Store
+from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.delivery import deliver
 from energycomm.pipeline.gateway import Gateway
@@ -29,9 +34,14 @@ from tests.adapters.test_fr_sge_requests import message as french
 from tests.daemon.chaos_markets import MARKETS, Register
 from tests.transport.memory import MemoryOut
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = uuid.UUID("5f0c1c53-1b8e-4c1d-8a51-5b0b9d1f7f10")
 FIRST_POINT = 500_000
 """Running number of the first access point that requests are about: none of the simulated lives has it."""
+_DANISH = {
+    told["kind"]: told for told in json.loads((ROOT / "fixtures" / "requests" / "kinds" / "dk.json").read_bytes())
+}
+"""Kind -> a request of it."""
 ENDED = ("acknowledged", "done", "refused")
 """States in which a market leaves a request that it answered."""
 
@@ -54,7 +64,7 @@ class Fate(NamedTuple):
 
 
 def asks(number: int, registers: dict[str, Register]) -> list[Ask]:
-    """Requests of the three markets in turn, each about a point of its own; the markets are told what may come."""
+    """Requests of the markets in turn, each about a point of its own; the markets are told what may come."""
     made = []
     for n in range(number):
         market = MARKETS[n % len(MARKETS)]
@@ -74,6 +84,11 @@ def _message(market: str, n: int) -> KernelMessage:
         kind = ("SupplierSwitchRequest", "MeteredDataRequest", "MoveInRequest", "MasterDataRequest")[turn % 4]
         more: dict[str, Any] = {"receiver": dutch.GRID} if kind == "MeteredDataRequest" else {}
         return dutch.request(kind, access_point=dutch_point(point), reference=f"LUM-{n}", consent=True, **more)
+    if market == "DK":
+        kind = ("SupplierSwitchRequest", "MeteredDataRequest", "MoveInRequest", "SettlementRequest")[turn % 4]
+        told = {**_DANISH[kind], "market_type": "request", "reference": f"LUM-{n}"}
+        told |= {"access_point": danish_point(point)} if "access_point" in told else {}
+        return msgspec.convert(told, KINDS[kind], strict=False)
     kinds = ("MoveInRequest", "MeteredDataRequest", "SupplierSwitchRequest", "CombinedSwitchRequest")
     day = date(2026, 3, 1)
     return belgian.request(

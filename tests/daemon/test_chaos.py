@@ -36,7 +36,7 @@ def test_half_a_minute_of_chaos_leaves_no_trace(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_three_minutes_of_chaos_leave_no_trace(tmp_path: Path) -> None:
     """The same with more envelopes, every second end of the daemon a kill, and services that fail after the deed."""
-    plan = Plan(180, points=12, months=8, requests=90, kill_every=10, restart_every=30, stop_every=40, drain=300)
+    plan = Plan(180, points=12, months=8, requests=88, kill_every=10, restart_every=30, stop_every=40, drain=300)
     outcome = check(plan, tmp_path)
     assert outcome.done["of them kills"] > 0
     assert outcome.done["of them crashes"] > 0

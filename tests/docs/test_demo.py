@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.mark.slow
-def test_three_markets_are_shown_in_both_directions(project_root: Path, tmp_path: Path) -> None:
+def test_four_markets_are_shown_in_both_directions(project_root: Path, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ENERGYCOMM_")}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
     shown = subprocess.run(
@@ -25,10 +25,10 @@ def test_three_markets_are_shown_in_both_directions(project_root: Path, tmp_path
     )
     assert shown.returncode == 0, shown.stderr
     answered = shown.stdout.rpartition("== 3.")[2].partition("== 4.")[0]
-    for market, state in (("FR", "done"), ("NL", "done"), ("BE", "acknowledged")):
+    for market, state in (("FR", "done"), ("NL", "done"), ("BE", "acknowledged"), ("DK", "done")):
         row = next(line.split() for line in answered.splitlines() if line.split()[1:2] == [market] and "\t" in line)
         assert state in row
-    for point in ("99000000000303", "871999910000000065", "541449000000001079"):
+    for point in ("99000000000303", "871999910000000065", "541449000000001079", "571313199900000053"):
         assert f"access point:       {point}" in shown.stdout
     assert "Traceback" not in shown.stdout + shown.stderr
 
@@ -36,6 +36,6 @@ def test_three_markets_are_shown_in_both_directions(project_root: Path, tmp_path
 def test_the_requests_of_the_demonstration_are_of_every_market(project_root: Path) -> None:
     names = {path.stem for path in (project_root / "fixtures" / "requests").glob("*.json")}
     script = (project_root / "docs" / "demo.sh").read_text()
-    assert names == {"be", "fr", "nl"}
-    assert "for market in fr nl be" in script
+    assert names == {"be", "dk", "fr", "nl"}
+    assert "for market in fr nl be dk" in script
     assert all(f"fixtures/{name}" in script for name in names)

@@ -164,3 +164,15 @@ def test_shares_of_one_energy_are_not_the_same() -> None:
     share = Volume(grid="supplier", time_class="BASE", quantity=Decimal(1), unit="kWh", purpose="surplus")
     assert predicates.volumes_distinct((one, share))
     assert not predicates.volumes_distinct((one, one))
+
+
+def test_a_step_of_days_counts_days_of_twenty_three_and_twenty_five_hours_too() -> None:
+    """March of 2026 has 31 days and 743 hours, October 31 and 745."""
+    winter, summer = timezone(timedelta(hours=1)), timezone(timedelta(hours=2))
+    march = datetime(2026, 3, 1, tzinfo=winter), datetime(2026, 4, 1, tzinfo=summer)
+    october = datetime(2026, 10, 1, tzinfo=summer), datetime(2026, 11, 1, tzinfo=winter)
+    for start, end in (march, october):
+        assert predicates.intervals(start, end, 1440) == 31
+        assert predicates.whole_intervals(start, end, 1440)
+        assert not predicates.whole_intervals(start, end + timedelta(hours=6), 1440)
+    assert [predicates.intervals(*month, 60) for month in (march, october)] == [743, 745]

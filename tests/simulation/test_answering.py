@@ -26,7 +26,7 @@ from tests.end_to_end.conftest import Place, place
 __all__ = ["place"]
 
 Places = Callable[..., Place]
-MARKETS = ("be", "fr", "nl")
+MARKETS = ("be", "dk", "fr", "nl")
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 each_market = pytest.mark.parametrize("market", MARKETS)
 
@@ -114,7 +114,7 @@ def test_a_request_that_is_granted_is_done(market: str, kind: str, disorder: flo
 @pytest.mark.parametrize(
     ("manners", "state"), [(("--twice", "1", "--disorder", "1"), "done"), (("--refuse", "1"), "refused")]
 )
-def test_requests_of_three_markets_are_followed_to_their_end(
+def test_requests_of_every_market_are_followed_to_their_end(
     place: Places, project_root: Path, manners: tuple[str, ...], state: str
 ) -> None:
     here = place()
@@ -124,7 +124,7 @@ def test_requests_of_three_markets_are_followed_to_their_end(
     assert here("simulate-answers", answers, *manners).code == 0
     assert here.process(answers).code == 0
     states = dict(here.rows("SELECT market, state FROM outgoing"))
-    assert states == dict.fromkeys(("FR", "NL", "BE"), state)
+    assert states == dict.fromkeys((market.upper() for market in MARKETS), state)
 
 
 def test_the_only_market_is_simulated_when_none_is_named(place: Places, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,10 +139,10 @@ def test_a_market_without_a_simulator_and_a_fault_it_does_not_play_are_told(plac
     here = place()
     answer = here("simulate", here.folder / "out", "--market", "xx")
     assert answer.code != 0
-    assert "Markets: be, fr, nl" in answer.err
+    assert "Markets: be, dk, fr, nl" in answer.err
     answer = here("simulate", here.folder / "out")
     assert answer.code != 0
-    assert "Give --market, one of: be, fr, nl" in answer.err
+    assert "Give --market, one of: be, dk, fr, nl" in answer.err
     answer = here("simulate", here.folder / "out", "--market", "nl", "--fault", "FR-R03=0.1")
     assert answer.code != 0
     assert "no fault that can be simulated" in answer.err

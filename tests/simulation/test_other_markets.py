@@ -1,4 +1,4 @@
-"""Lives of the Dutch and the Belgian market: the Kernel says of them what their simulators foretold."""
+"""Lives of the Dutch, the Belgian and the Danish market: the Kernel says of them what their simulators foretold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from energycomm.simulation.scenario import Scenario
 from energycomm.simulation.truth import compare_truth, describe
 from tests.simulation.conftest import process
 
-MARKETS = ("be", "nl")
+MARKETS = ("be", "dk", "nl")
 each_market = pytest.mark.parametrize("market", MARKETS)
 DISTURBED = FaultRates({"wrong-order": 0.4, "duplicate-file": 0.2})
 
@@ -31,7 +31,7 @@ def simulator(market: str) -> Simulator:
 EVERY_FAULT = FaultRates(
     {"grid_operator": 0.75, "product": 0.15, "lost-message": 0.05, "wrong-order": 0.05, "duplicate-file": 0.1}
 )
-LIVES = {"be": 200, "nl": 150}
+LIVES = {"be": 200, "dk": 160, "nl": 150}
 """So many lives that each mistake is made in one."""
 
 
@@ -45,8 +45,8 @@ def assert_true(folder: Path, shuffle: int | None = None, url: str | None = None
 
 
 def test_every_market_has_a_simulator_that_is_found_by_its_entry_point() -> None:
-    assert set(simulated_markets()) == {"be", "fr", "nl"}
-    assert [simulator(market).market for market in simulated_markets()] == ["BE", "FR", "NL"]
+    assert set(simulated_markets()) == {"be", "dk", "fr", "nl"}
+    assert [simulator(market).market for market in simulated_markets()] == ["BE", "DK", "FR", "NL"]
     assert load_simulator("xx") is None
 
 
@@ -67,7 +67,7 @@ def test_late_starts_and_duplicates_change_no_verdict(market: str, shuffle: int 
     assert_true(tmp_path, shuffle)
 
 
-@pytest.mark.parametrize("market", ["be", "fr", "nl"])
+@pytest.mark.parametrize("market", ["be", "dk", "fr", "nl"])
 def test_each_rule_has_a_mistake_or_a_reason_why_not(market: str, project_root: Path) -> None:
     """A new rule for what the market sends needs a mistake that shows it."""
     found = simulator(market)

@@ -7,10 +7,11 @@ from types import ModuleType
 import pytest
 
 from adapters.be_atrias.simulator import mistakes as belgian
+from adapters.dk_energinet.simulator import mistakes as danish
 from adapters.fr_enedis.simulator import mistakes as french
 from adapters.nl_edsn.simulator import mistakes as dutch
 
-MARKETS = {"be": belgian, "fr": french, "nl": dutch}
+MARKETS = {"be": belgian, "dk": danish, "fr": french, "nl": dutch}
 
 
 @pytest.mark.parametrize("market", MARKETS)

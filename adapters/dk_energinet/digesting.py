@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -42,7 +42,8 @@ _LONGEST_CODE = 64
 def measures(values: Values, head: Values) -> list[KernelMessage]:
     """The series of a point; what its point measures tells its direction."""
     found = values.get("point_type")
-    return _made(MeasureSeries, values | ({"direction": found} if found in _DIRECTIONS.values() else {}), head)
+    told = {"direction": found} if found in _DIRECTIONS.values() else {}
+    return _made(MeasureSeries, _ended(values) | told, head)
 
 
 def amounts(values: Values, head: Values) -> list[KernelMessage]:
@@ -149,6 +150,18 @@ DIGESTERS: Mapping[str, Digester] = {
 
 def _made(kind: type[KernelMessage], values: Values, head: Values) -> list[KernelMessage]:
     return messages_of(Piece((), Node(""), (kind,), None, {}), values, {}, head)
+
+
+def _ended(values: Values) -> Values:
+    """The values with the end of their period: where it is not told, so many intervals after the start as there are."""
+    if "effective" not in values:
+        raise Unreadable(refusal("SYN_MISSING", "Start", expected="the start of the period"))
+    if "end" in values:
+        return values
+    step, count = values.get("resolution"), len(values.get("positions", ()))
+    if step is None or not count:
+        raise Unreadable(refusal("SYN_MISSING", "End", expected="the end of the period"))
+    return values | {"end": LEGAL.here(values["effective"] + timedelta(minutes=step * count))}
 
 
 def _first_of(reasons: list[dict[str, Any]]) -> Values:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -21,8 +22,10 @@ from assistant.repairs.foretelling import Foreteller
 from assistant.repairs.records import Repair, Stuck, recorded
 from benchmarks import table
 from benchmarks.whole_path import fresh_gateway
+from energycomm.config import load
 from energycomm.correction.library import LoadedScript, load_scripts
 from energycomm.correction.loop import loop
+from energycomm.pipeline.gateway import open_catalogue
 from energycomm.pipeline.progress import total
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
@@ -46,6 +49,12 @@ def worked(market: str, access_points: int, folder: Path, url: str) -> list[Repa
         scripts = [_bold(one) for one in load_scripts(gateway.catalogue.rules, None).values()]
         loop(gateway.store, gateway.writer, scripts, by="bench", why="bench")
         return recorded(gateway.store.engine).repairs
+
+
+@cache
+def library() -> tuple[LoadedScript, ...]:
+    """The scripts, with the codes of the rules that name them."""
+    return tuple(load_scripts(open_catalogue(load().rules_folder).rules, None).values())
 
 
 def _bold(script: LoadedScript) -> LoadedScript:
@@ -100,9 +109,10 @@ def compare(access_points: int, folder: Path) -> list[str]:
 
 
 def _rows(market: str, past: list[Repair], later: list[Repair]) -> list[list[str]]:
-    learnt = Foreteller(past)
+    learnt, alone = Foreteller(past, library()), Foreteller(past)
     orders: dict[str, Told] = {
         "foretold": lambda stuck: [one.what for one in learnt.foretell(stuck)],
+        "without what scripts say of themselves": lambda stuck: [one.what for one in alone.foretell(stuck)],
         "most frequent of the code": most_frequent(past),
     }
     return [

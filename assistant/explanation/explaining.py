@@ -20,6 +20,7 @@ from assistant.repairs.records import recorded
 from energycomm.config import Config
 from energycomm.console.view import Taste, Words
 from energycomm.correction.explanation import Explanation, FailedRule, explain
+from energycomm.correction.library import load_scripts
 from energycomm.eis.states import STUCK
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
@@ -95,7 +96,7 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
             writer.past(past),
         ]
         if found.state in STUCK:
-            parts.append(writer.repairs(*_foretold(store, message_id)))
+            parts.append(writer.repairs(*_foretold(config, store, catalogue, message_id)))
         if any(one.outcome == "violated" and one.severity == "error" for one in found.failed):
             known = history_before(store, engine, markets, message_id)
             assert known is not None
@@ -103,12 +104,17 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
     return Told(explanation=found, summary=writer.summary(), parts=tuple(part for part in parts if part.statements))
 
 
-def _foretold(store: Store, message_id: int) -> tuple[list[Foretold], tuple[str, ...]]:
+def _foretold(
+    config: Config, store: Store, catalogue: Catalogue, message_id: int
+) -> tuple[list[Foretold], tuple[str, ...]]:
     """The repairs that a stuck message is likely to need, and the codes that such messages had."""
     records = recorded(store.engine)
     stuck = records.stuck.get(message_id)
     past = [one for one in records.repairs if one.stuck.id != message_id]
-    return ([], ()) if stuck is None else (Foreteller(past).foretell(stuck)[:MOST_REPAIRS], stuck.codes)
+    if stuck is None:
+        return [], ()
+    scripts = load_scripts(catalogue.rules, config.scripts_folder).values()
+    return Foreteller(past, scripts).foretell(stuck)[:MOST_REPAIRS], stuck.codes
 
 
 def _index(assistant: AssistantConfig) -> Index | None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Iterable
 from msgspec import Struct
 
 from assistant.repairs.records import Repair, Stuck
+from energycomm.correction.library import LoadedScript
+from energycomm.correction.script import Selection
 
 ALIKE: tuple[Callable[[Stuck], Hashable], ...] = (
     lambda one: (one.codes, one.kind, one.market, one.market_type, one.field),
@@ -26,7 +28,21 @@ ALIKE: tuple[Callable[[Stuck], Hashable], ...] = (
 DRAWN = 1.0
 """How many repairs the messages that are less alike count for."""
 
+DECLARED = 2.0
+"""How many times all repairs the scripts count that say that they are for such a message."""
+
 MOST_NAMED = 3
+
+
+def meets(selection: Selection, stuck: Stuck) -> bool:
+    """Whether a script says that it is for such a message: by its codes, or by what it waits for."""
+    codes = not selection.any_code and bool(set(selection.codes) & set(stuck.codes))
+    waits = bool(selection.waits_for) and any(
+        code.removeprefix("waits for ").startswith(selection.waits_for) for code in stuck.codes
+    )
+    kinds = not selection.kinds or stuck.kind in selection.kinds
+    markets = not selection.markets or stuck.market in selection.markets
+    return (codes or waits) and kinds and markets
 
 
 class Foretold(Struct, frozen=True):
@@ -52,9 +68,11 @@ class Foreteller:
 
     Args:
       past: the repairs.
+      scripts: of the library: those that say that they are for such a message count where little was repaired.
     """
 
-    def __init__(self, past: Iterable[Repair]) -> None:
+    def __init__(self, past: Iterable[Repair], scripts: Iterable[LoadedScript] = ()) -> None:
+        self._scripts = [(script.name, script.declared.selection) for script in scripts]
         self._counts: list[dict[Hashable, Counter[str]]] = [defaultdict(Counter) for _ in ALIKE]
         self._settled: dict[tuple[str, ...], list[Repair]] = defaultdict(list)
         for repair in past:
@@ -72,11 +90,22 @@ class Foreteller:
             total = own.total() + drawn
             if total:
                 shares = {name: (own[name] + drawn * shares.get(name, 0.0)) / total for name in names}
+            if not alike(stuck):
+                shares = self._declared(stuck, shares)
         settled = [one for one in self._settled.get(stuck.codes, []) if one.stuck.id != stuck.id]
         return [
             self._told(what, share, settled)
             for what, share in sorted(shares.items(), key=lambda pair: (-pair[1], pair[0]))
         ]
+
+    def _declared(self, stuck: Stuck, shares: dict[str, float]) -> dict[str, float]:
+        """The shares of all repairs, and those of the scripts that say that they are for such a message."""
+        meant = [name for name, selection in self._scripts if meets(selection, stuck)]
+        total = DECLARED * bool(meant) + (1.0 if shares else 0.0)
+        return {
+            name: (shares.get(name, 0.0) + (DECLARED / len(meant) if name in meant else 0.0)) / total
+            for name in {*shares, *meant}
+        }
 
     def _told(self, what: str, share: float, settled: list[Repair]) -> Foretold:
         by = [one.stuck.id for one in settled if one.what == what]

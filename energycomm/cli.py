@@ -167,7 +167,9 @@ def refuse_foreign_packages() -> None:
 def _run(arguments: list[str] | None) -> int:
     try:
         refuse_foreign_packages()
-        outcome = app(_supplier_first(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
+        typed = sys.argv[1:] if arguments is None else arguments
+        _refuse_empty(typed)
+        outcome = app(_supplier_first(typed), standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
         return _complain(error.message, error.advice, error.exit_code)
@@ -196,6 +198,20 @@ def _run(arguments: list[str] | None) -> int:
     except Exception:
         return _broken()
     return outcome if isinstance(outcome, int) else ExitCode.OK
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """Refuse an empty word: of a variable that is not set, it would mean the folder one is in, or every row.
+
+    Raises:
+      UserError: one is empty; behind which word.
+    """
+    for place, word in enumerate(arguments):
+        name, sign, value = word.partition("=")
+        if not word.strip() or (name.startswith("--") and sign and not value.strip()):
+            where = name if word.strip() else arguments[place - 1] if place else "energycomm"
+            advice = "Write a value, or leave the option out; is a variable of the shell not set?"
+            raise UserError(f"The word after {where} is empty.", advice)
 
 
 def _supplier_first(arguments: list[str]) -> list[str]:

@@ -26,6 +26,7 @@ WORDS = {
     "model_type": "a table of names and values was expected",
     "date_parsing": "a day was expected, as 2025-01-31",
     "date_from_datetime_parsing": "a day was expected, as 2025-01-31",
+    "date_from_datetime_inexact": "a day was expected, as 2025-01-31",
     "datetime_parsing": "a day or an instant was expected, as 2025-01-31 or 2025-01-31T12:00:00+01:00",
     "datetime_from_date_parsing": "a day or an instant was expected, as 2025-01-31 or 2025-01-31T12:00:00+01:00",
     "datetime_object_invalid": "a day or an instant was expected, as 2025-01-31 or 2025-01-31T12:00:00+01:00",

@@ -150,7 +150,7 @@ class _Groups:
             self._lines.append(f"if {own}: {into}[{name!r}] = [{own}, *held]")
             self._lines.append(f"elif held: {into}[{name!r}] = held")
             inner = first + further
-        return inner if child.least else f"(?:{inner}|)"
+        return _settled(child, inner)
 
     def _one(self, child: _Element) -> tuple[str, str]:
         """The expression of an element that holds others, and the variable that the code fills."""
@@ -197,6 +197,22 @@ def _without_groups(element: _Element, strict: bool) -> str:
     return f"<{element.name}>{inner}</{element.name}>{_BLANK}"
 
 
+def _settled(element: _Element, inner: str) -> str:
+    """The expression of an element that may be missing, or is a value: once it matched, no other way to read it is
+    tried. Each way that is left open costs memory and time until the end of the message. What repeats inside stays
+    open: older versions of Python 3.11 do not close that well."""
+    if not _closes(element):
+        return inner if element.least else f"(?:{inner}|)"
+    if element.least:
+        return f"(?>{inner})" if element.value is not None else inner
+    return f"(?>{inner}|)"
+
+
+def _closes(element: _Element) -> bool:
+    """Whether nothing in an element stands several times."""
+    return element.value is not None or (element.most == 1 and all(map(_closes, element.children)))
+
+
 def _leaf(element: _Element, value: str) -> str:
     """One element with a value; one that may be empty is written in two ways."""
     name = element.name
@@ -207,7 +223,7 @@ def _leaf(element: _Element, value: str) -> str:
 def _repeated(child: _Element, strict: bool) -> str:
     inner = _without_groups(child, strict)
     if child.most == 1 or child.value is not None:
-        return inner if child.least else f"(?:{inner}|)"
+        return _settled(child, inner)
     return f"(?:{inner}){{{child.least},{'' if child.most is None else child.most}}}"
 
 
@@ -324,10 +340,10 @@ def _expression(base: str, facets: dict[str, list[str]]) -> tuple[str, bool]:
             text = rf"(?=\S)[^<>&\x00-\x1f]{{1,{most}}}+(?<=\S)"
             return (text, False) if least else (f"(?:{text}|)", True)
     if base == "integer" and names == {"totalDigits"}:
-        return f"-?[0-9]{{1,{int(facets['totalDigits'][0])}}}", False
+        return f"-?[0-9]{{1,{int(facets['totalDigits'][0])}}}+", False
     if base == "decimal" and names and names <= {"totalDigits", "fractionDigits"}:
         total = min(int(facets.get("totalDigits", ["24"])[0]), 24)
         after = min(total // 2, int(facets.get("fractionDigits", ["24"])[0]))
         if after:
-            return rf"-?[0-9]{{1,{total - after}}}(?:\.[0-9]{{1,{after}}}|)", False
+            return rf"-?[0-9]{{1,{total - after}}}+(?:\.[0-9]{{1,{after}}}+|)", False
     raise _Unread(f"{base} with {', '.join(sorted(names)) or 'no facet'}")

@@ -15,17 +15,19 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from lxml import etree
+from msgspec import structs
 
 from adapters.common import csvform, jsonform, xmlform
 from adapters.common.adapter import MarketAdapter
 from adapters.common.codes import AdapterCode, CodeTable, Unreadable
+from adapters.common.declared import Writer, declared
 from adapters.common.outcome import FAULTS, LONGEST_POINT, LONGEST_REFERENCE, business_order
 from adapters.common.particulars import with_particulars
 from adapters.common.pieces import Reading, Values, messages_of
 from adapters.common.reading import namespace_of
 from adapters.common.shapes import Ways, way
 from adapters.common.table import Document, Node, Piece, Table
-from adapters.common.views import PLAIN, XML, View
+from adapters.common.views import PLAIN, VALUE, XML, View
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Sniff, Transaction
@@ -54,6 +56,10 @@ class TableAdapter(MarketAdapter):
 
     builds: frozenset[str] = frozenset()
     """Names of the outgoing Kernel kinds that `build` knows: none, where the market has no code for it."""
+    strict: bool = False
+    """Whether headers, and documents of JSON, are held against the schemas of the table too: the market does so."""
+    wrapped: frozenset[str] = frozenset()
+    """Types of the schemas whose leaves are objects with `value` in JSON, besides codes."""
 
     def __init__(
         self, table: Table, digesters: Mapping[str, Digest] | None = None, codes: Sequence[AdapterCode] = ()
@@ -211,6 +217,7 @@ class _Member:
         self.seed = blake2b(digest_size=16)
         self.version: str | None = None
         self.position = 0
+        self.space: str | None = None
         self.whole: Any = None
         """The document, where it is one CH message: its schema knows it with its header."""
 
@@ -242,6 +249,21 @@ class _Member:
             yield self._open(form), None
         for path, piece in held:
             yield self._transaction(path, piece, view), piece
+        self._see_pieces()
+
+    def _see_pieces(self) -> None:
+        """Refuse a document without the CH messages that its schema wants.
+
+        Raises:
+          Unreadable: so it is (HEADER_MISSING).
+        """
+        if self.position or not self.adapter.strict or self.document.schema is None:
+            return
+        root = declared(self.document.schema.path, self.adapter.wrapped)
+        for path in self.document.pieces:
+            if path and path[0] in root.children and root.children[path[0]].needed:
+                place = f"{self.document.head.tag}/{path[0]}"
+                raise Unreadable(self.adapter.refusal("HEADER_MISSING", place, expected=path[0]))
 
     def _form(self, content: IO[bytes]) -> tuple[str, _Joined]:
         """The form of a content by its first character, one of the document's, and the content from its beginning.
@@ -284,13 +306,14 @@ class _Member:
         versions = self.document.versions
         space = namespace_of(str(content.tag)) if isinstance(content, etree._Element) else None
         self.version = next((version for version, known in versions.items() if known == space), next(iter(versions)))
+        self.space = versions[self.version]
 
     def _body(self, content: Any, view: View) -> Any:
         """What a document that is one CH message holds besides its header, which is taken."""
         head = self.document.head
-        for name, child in view.items(content, head):
-            self._take((name,), child)
         if isinstance(content, dict):
+            for name, child in view.items(content, head):
+                self._take((name,), child)
             return {name: held for name, held in content.items() if name not in head.children}
         if not isinstance(content, etree._Element):
             return {}
@@ -300,9 +323,21 @@ class _Member:
 
     def _take(self, path: tuple[str, ...], content: Any) -> None:
         name = path[0] if path else ""
-        if name in self.document.head.children and name not in self.heads:
+        if name not in self.document.head.children:
+            return
+        above = f"{self.document.head.tag}/"
+        if name not in self.heads:
             self.heads.add(name)
             self.reading.take(name, content, self.document.head, self.document.head.tag)
+            if self.adapter.strict and self.document.schema is not None:
+                found: list[Refusal] = []
+                if not self.reading.refusals and content not in (None, {VALUE: ""}):
+                    self._judged((name,), content, found, self.reading.notes)
+                self.reading.refusals += [structs.replace(one, path=above + one.path.lstrip("/")) for one in found]
+        elif self.adapter.strict:
+            self.reading.refusals.append(
+                self.adapter.refusal("SYN_UNEXPECTED", f"{above}{name}", expected="one such element")
+            )
 
     def _take_name(self) -> None:
         node = self.document.head.children.get("name")
@@ -354,8 +389,8 @@ class _Member:
         values = reading.values
         messages: tuple[KernelMessage, ...] = ()
         refusals, notes = list(reading.refusals), list(reading.notes)
-        if self.document.schema is not None and isinstance(content, etree._Element):
-            self._checked(content if path else self.whole, refusals, notes)
+        if self.document.schema is not None and (self.adapter.strict or isinstance(content, etree._Element)):
+            self._judged(path, content if path else self.whole, refusals, notes)
         reference = values.get("reference") or self.head.get("reference") or "-"
         point = values.get("access_point") or self.head.get("access_point")
         if not refusals:
@@ -393,12 +428,31 @@ class _Member:
         state.update((found.identity % tuple(texts)).encode("utf-8", "surrogatepass"))
         return state.digest()
 
-    def _checked(self, content: etree._Element, refusals: list[Refusal], notes: list[Refusal]) -> None:
+    def _judged(self, path: tuple[str, ...], content: Any, refusals: list[Refusal], notes: list[Refusal]) -> None:
+        """What the market's schema says besides what the table does, of XML or of JSON."""
+        assert self.document.schema is not None
+        if isinstance(content, etree._Element):
+            self._checked(content, refusals, notes)
+            return
+        node = declared(self.document.schema.path, self.adapter.wrapped)
+        for name in path:
+            node = node.children[name]
+        writer = Writer(self.space)
+        name = path[-1] if path else self.document.root or ""
+        self._checked(writer.element(name, content, node, name), refusals, notes, writer.refusals)
+
+    def _checked(
+        self,
+        content: etree._Element,
+        refusals: list[Refusal],
+        notes: list[Refusal],
+        others: Sequence[Refusal] = (),
+    ) -> None:
         """What the market's schema says besides what the table does."""
         assert self.document.schema is not None
         found = self.document.schema.check(content)
         places = {_place(refused.path) for refused in refusals}
-        refusals += [refused for refused in found.refusals if _place(refused.path) not in places]
+        refusals += [refused for refused in (*others, *found.refusals) if _place(refused.path) not in places]
         noted = {_place(note.path) for note in notes}
         notes += [note for note in found.notes if _place(note.path) not in noted]
 

@@ -33,6 +33,8 @@ _NONE = "-"
 class Energinet(TableAdapter):
     """Reads and writes what the Danish hub defines. An object may be used by several threads."""
 
+    strict = True
+    wrapped = frozenset(("minute", "position", "amount", "version"))
     builds: frozenset[str] = requests.KINDS
     answer_within: Mapping[str, timedelta] = dict.fromkeys(requests.KINDS, timedelta(days=1))
     lists = frozenset(("AccountingPointCharacteristics",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -43,7 +43,8 @@ def measures(values: Values, head: Values) -> list[KernelMessage]:
     """The series of a point; what its point measures tells its direction. Other measures than those that we asked for
     bear the reference of who measured."""
     found = values.get("point_type")
-    made = _made(MeasureSeries, values | ({"direction": found} if found in _DIRECTIONS.values() else {}), head)
+    told = {"direction": found} if found in _DIRECTIONS.values() else {}
+    made = _made(MeasureSeries, _ended(values) | told, head)
     return made + (_done(values, head) if head.get("market_reason") == ASKED_FOR else [])
 
 
@@ -161,6 +162,18 @@ def _done(values: Values, head: Values) -> list[KernelMessage]:
         return []
     known = {name: values[name] for name in ("effective", "access_point", "reference", "correlation") if name in values}
     return _made(RequestStatus, known | {"request": ours, "state": "done", "initiated_by_us": True}, head)
+
+
+def _ended(values: Values) -> Values:
+    """The values with the end of their period: where it is not told, so many intervals after the start as there are."""
+    if "effective" not in values:
+        raise Unreadable(refusal("SYN_MISSING", "Start", expected="the start of the period"))
+    if "end" in values:
+        return values
+    step, count = values.get("resolution"), len(values.get("positions", ()))
+    if step is None or not count:
+        raise Unreadable(refusal("SYN_MISSING", "End", expected="the end of the period"))
+    return values | {"end": LEGAL.here(values["effective"] + timedelta(minutes=step * count))}
 
 
 def _first_of(reasons: list[dict[str, Any]]) -> Values:

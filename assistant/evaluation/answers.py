@@ -12,12 +12,13 @@ from msgspec import Struct, ValidationError, convert
 from assistant.chat.assistant import Assistant
 from assistant.chat.generators import Generator
 from assistant.config import AssistantConfig
-from assistant.evaluation.corpus import MemoryIndex, relevant_ids
+from assistant.evaluation.corpus import relevant_ids
 from assistant.evaluation.forms import TestQuestion
 from assistant.evaluation.intervals import mean_of
 from assistant.evaluation.report import Cell, Report, Table
 from assistant.evaluation.scoring import Outcome, score
 from assistant.knowledge.embedding import Embedder
+from assistant.knowledge.index import Index
 from assistant.rationale.port import Rationale
 from assistant.retrieval.query import Filters, Method
 from assistant.retrieval.search import Search
@@ -91,7 +92,7 @@ def setting_of(words: str) -> Setting:
 
 def ask_all(
     questions: Sequence[TestQuestion],
-    index: MemoryIndex,
+    index: Index,
     embedder: Embedder,
     rationale: Rationale,
     config: AssistantConfig,
@@ -106,14 +107,15 @@ def ask_all(
       index: the corpus.
       config: threshold, number of passages, method, and what a generator is given.
     """
-    search = Search(index.as_index, embedder, interaction_weight=config.interaction)
-    assistant = Assistant(config, index.as_index, embedder, rationale, generator, search)
+    search = Search(index, embedder, interaction_weight=config.interaction)
+    assistant = Assistant(config, index, embedder, rationale, generator, search)
     outcomes = []
     for number, question in enumerate(questions, start=1):
         pieces: list[str] = []
         filters = Filters(
             markets=(question.market,) if question.market else None,
             on=question.on,
+            versions=(question.version,) if question.version else None,
         )
         began = time.perf_counter()
         answer = assistant.ask(question.question, filters, streamed=pieces.append)
@@ -128,7 +130,7 @@ def ask_all(
 
 def evaluate(
     questions: Sequence[TestQuestion],
-    index: MemoryIndex,
+    index: Index,
     embedder: Embedder,
     rationale: Rationale,
     config: AssistantConfig,

@@ -22,6 +22,10 @@ Language = Annotated[str, typer.Option(help="Only questions in this language.")]
 Market = Annotated[str, typer.Option(help="Market filter for questions that name no market, such as FR.")]
 Sample = Annotated[int, typer.Option(help="Only so many questions, evenly picked; 0 takes all.")]
 
+Indexed = Annotated[
+    Path | None, typer.Option("--index", help="Folder of an index that was made of other documents; ours when not set.")
+]
+
 OWN = Path(__file__).parent / "questions" / "own.jsonl"
 DEVELOPMENT = Path(__file__).parent / "questions" / "development.jsonl"
 
@@ -35,6 +39,14 @@ def _picked(questions: list[Any], language: str, market: str, sample: int) -> li
     if sample and found:
         found = [found[number * len(found) // sample] for number in range(min(sample, len(found)))]
     return [msgspec.structs.replace(q, market=q.market or market or None) for q in found]
+
+
+def _index(root: Path, indexed: Path | None, embedder: Any, config: Any) -> Any:
+    """The corpus that is asked: our own, or an index on disk."""
+    from assistant.evaluation.corpus import own_index
+    from assistant.knowledge.index import open_index
+
+    return open_index(indexed) if indexed else own_index(root, embedder, config.chunk_tokens).as_index
 
 
 @app.command()
@@ -111,6 +123,7 @@ def _hypothetical(config: Any, queries: dict[str, str]) -> dict[str, str]:
 def answers(
     questions: Questions = None,
     root: Root = Path(),
+    indexed: Indexed = None,
     grid: Annotated[
         bool, typer.Option(help="All retrieval methods and cut-offs, and with a generator its prompts.")
     ] = False,
@@ -131,11 +144,10 @@ def answers(
     from assistant.chat.scorer import open_rationale
     from assistant.evaluation import answers as answers_
     from assistant.evaluation import forms
-    from assistant.evaluation.corpus import own_index
 
     asked = _picked(forms.read(questions or OWN, forms.TestQuestion), language, market, sample)
     config, embedder = configured()
-    index = own_index(root, embedder, config.chunk_tokens)
+    index = _index(root, indexed, embedder, config)
     generator = open_generator(config)
     settings = answers_.grid(generator=generator is not None) if grid else None
     if cell:
@@ -219,7 +231,7 @@ def abstention(
         told(f"{path} written")
     asked = forms.read(questions or OWN, forms.TestQuestion)
     open_config = config.model_copy(update={"threshold": 0.0})
-    outcomes = ask_all(asked, index, embedder, rationale_, open_config, told=told)
+    outcomes = ask_all(asked, index.as_index, embedder, rationale_, open_config, told=told)
     show_report(abstention_.evaluate(outcomes, command_line()), out)
 
 

@@ -3,7 +3,7 @@
 Rationales (`RationaleItem`): {"id", "question", "answer"?, "sentences": [...], "gold": [[0, 2], ...], "context"?}
 Questions (`TestQuestion`): {"id", "twin", "kind", "language", "question", "answers": [[spelling, ...], ...],
 "relevant": [{"rule": "fr-..."} | {"document": "docs/x.md", "headings": ["A", "B"], "contains"?}],
-"on"?, "market"?, "derived"?, "note"?}
+"on"?, "market"?, "version"?, "derived"?, "note"?}
 Retrieval (`RetrievalSet`): as in BEIR, corpus.jsonl {"_id", "title"?, "text"}, queries.jsonl {"_id", "text"}, qrels.tsv
 """
 
@@ -74,6 +74,7 @@ class TestQuestion(Struct, frozen=True, kw_only=True, omit_defaults=True):
       answers: what the answer has to say: each inner tuple lists the accepted spellings of one statement.
       relevant: where it is said; empty for unanswerable questions.
       on: the day the question is about, for version questions.
+      version: the version of the documents that is asked, where they have several.
       derived: whether the answer has to be counted or reckoned: no source says it in so many words.
       note: why the answer is right, for whoever reviews the set.
     """
@@ -89,6 +90,7 @@ class TestQuestion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     relevant: tuple[Relevant, ...] = ()
     on: date | None = None
     market: str | None = None
+    version: str | None = None
     derived: bool = False
     note: str = ""
 

@@ -26,13 +26,13 @@ def train_projection(
 
     from assistant.config import load_config
     from assistant.evaluation.corpus import own_documents, own_passages
-    from assistant.knowledge.embedding import SentenceTransformerEmbedder
+    from assistant.knowledge.bundled import BundledEmbedder
     from assistant.knowledge.models import open_embedder
     from assistant.knowledge.projection import Projection
 
     embedder = open_embedder(load_config())
-    if not isinstance(embedder, SentenceTransformerEmbedder):
-        raise UserError("Only one model at a time can give token vectors.", "Configure one embedder.")
+    if not isinstance(embedder, BundledEmbedder):
+        raise UserError("Only the bundled model gives token vectors.", "Configure no other embedder.")
     texts = [passage.embedded for passage in own_passages(own_documents(root), embedder)][::EVERY]
     _, rows = embedder.read_tokens(texts)
     Projection.fit(np.concatenate(rows)).save(out)

@@ -35,6 +35,9 @@ Form = Literal["number", "set", "value", "parts", "yes", "date", "state", "refus
 UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
 """Written before the grammar, by somebody who did not write it; nobody develops with it."""
 
+DEVELOPMENT = UNSEEN.with_name("worked_development.jsonl")
+"""Those that the grammar was written with: a line has one gold and the ways in which it was asked."""
+
 OTHERS = ("also", "third", "fourth", "ties")
 """Further queries whose results are right as well: a question may be read with the common rules and without."""
 
@@ -51,7 +54,7 @@ _STATES = {
 }
 _TABLES = """
 CREATE TABLE rule (
-  code, error_code, market, rule_set, title, sentence, class, severity, ebix, source, field, since, file
+  code, error_code, market, rule_set, title, sentence, class, severity, ebix, source, field, since, until, file
 );
 CREATE TABLE applies (code, kind);
 CREATE TABLE repair (code, script);
@@ -114,7 +117,11 @@ def catalogue(rules: Path) -> sqlite3.Connection:
             row = [rule.get(name) for name in ("code", "error_code")]
             row += [market, content.get("rule_set"), rule["title"], rule["sentence"], rule.get("error_class")]
             row += [rule.get("severity", "error" if "error_code" in rule else None), rule.get("ebix"), rule["source"]]
-            row += [rule.get("field"), str(rule["since"]) if "since" in rule else None, path.name]
+            row += [
+                rule.get("field"),
+                *(str(rule[day]) if day in rule else None for day in ("since", "until")),
+                path.name,
+            ]
             found.execute(f"INSERT INTO rule VALUES ({','.join('?' * len(row))})", row)  # noqa: S608 - marks alone
             found.executemany("INSERT INTO applies VALUES (?, ?)", [(rule["code"], one) for one in rule["applies_to"]])
             found.executemany(
@@ -147,6 +154,14 @@ def questions(path: Path, known: sqlite3.Connection, store: sqlite3.Connection) 
         if line.startswith("#"):
             continue
         told: dict[str, Any] = json.loads(line)
+        if "asked" in told:
+            for language, texts in told["asked"].items():
+                for number, text in enumerate(texts, start=1):
+                    one = {**told, "language": language}
+                    gold = tuple(_gold(one, {}, known, store)) if told["form"] not in ("refusal", "unknown") else ()
+                    name = f"{told['id']}-{language}{number}"
+                    yield Question(name, told["kind"], language, text, told["form"], gold, told.get("nothing", False))
+            continue
         names = {name: str(_one(store, query)) for name, query in told.get("fill", {}).items()}
         text = told["question"].format(**names) if names else told["question"]
         yield Question(
@@ -271,16 +286,17 @@ def _holds(text: str, part: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(plain(part))}(?!\w)", plain(text)) is not None
 
 
-def measure(config: Config) -> list[tuple[Question, Given, bool]]:
-    """Ask every unseen question and judge the answers.
+def measure(config: Config, path: Path = UNSEEN) -> list[tuple[Question, Given, bool]]:
+    """Ask every question of a set and judge the answers.
 
     Args:
       config: its rules and its store, which is SQLite.
+      path: the set.
     """
     house = House(config)
-    path = make_url(config.database_url).database
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
-        asked = list(questions(UNSEEN, catalogue(config.rules_folder), store))
+    database = make_url(config.database_url).database
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as store:
+        asked = list(questions(path, catalogue(config.rules_folder), store))
     found = []
     for question in asked:
         readings = [*_given(house.reply(question.text))] or [Given(False, "", (), "")]
@@ -290,14 +306,23 @@ def measure(config: Config) -> list[tuple[Question, Given, bool]]:
 
 
 def _given(reply: Reply | None) -> Iterator[Given]:
-    for answer in () if reply is None else reply.answers:
+    """Each answer, and all of them as one: a question in two parts has two."""
+    answers = () if reply is None else reply.answers
+    for answer in answers:
         rows = () if answer.table is None else answer.table.rows
         yield Given(True, answer.sentence, rows, answer.proofs[0].text)
+    if len(answers) > 1:
+        yield Given(True, "\n".join(one.sentence for one in answers), (), answers[0].proofs[0].text)
 
 
-def _main(database: str) -> None:
+def _main(database: str, *options: str) -> None:
     settings: dict[str, Any] = {"database": database}
-    judged = measure(Config(**settings))
+    development = "--development" in options
+    judged = measure(Config(**settings), DEVELOPMENT if development else UNSEEN)
+    if development:  # the unseen ones are never shown
+        for question, given, well in judged:
+            if not well:
+                print(f"{question.id}: {question.text} -> {given.text[:120] or '-'}")
     kinds = Counter(question.kind for question, _, _ in judged)
     good = Counter(question.kind for question, _, well in judged if well)
     print("| kind | questions | right |\n| --- | --- | --- |")
@@ -307,4 +332,4 @@ def _main(database: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    _main(*sys.argv[1:])

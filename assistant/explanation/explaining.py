@@ -15,9 +15,14 @@ from assistant.explanation.words import WORDS
 from assistant.knowledge.index import Index, open_index
 from assistant.knowledge.lexical import code_form, codes
 from assistant.knowledge.sentences import split
+from assistant.repairs.foretelling import Foreteller, Foretold
+from assistant.repairs.records import recorded
 from energycomm.config import Config
 from energycomm.console.view import Taste, Words
 from energycomm.correction.explanation import Explanation, FailedRule, explain
+from energycomm.correction.library import load_scripts
+from energycomm.eis.states import STUCK
+from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.wording import condition_in_words
 from energycomm.errors import UserError
@@ -27,6 +32,7 @@ from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
 from energycomm.pipeline.history import history_before
 
 MOST_SOURCES = 2
+MOST_REPAIRS = 3
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -89,11 +95,26 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
             writer.rules(),
             writer.past(past),
         ]
+        if found.state in STUCK:
+            parts.append(writer.repairs(*_foretold(config, store, catalogue, message_id)))
         if any(one.outcome == "violated" and one.severity == "error" for one in found.failed):
             known = history_before(store, engine, markets, message_id)
             assert known is not None
             parts.append(writer.correction(*propose(catalogue, engine, known)))
     return Told(explanation=found, summary=writer.summary(), parts=tuple(part for part in parts if part.statements))
+
+
+def _foretold(
+    config: Config, store: Store, catalogue: Catalogue, message_id: int
+) -> tuple[list[Foretold], tuple[str, ...]]:
+    """The repairs that a stuck message is likely to need, and the codes that such messages had."""
+    records = recorded(store.engine)
+    stuck = records.stuck.get(message_id)
+    past = [one for one in records.repairs if one.stuck.id != message_id]
+    if stuck is None:
+        return [], ()
+    scripts = load_scripts(catalogue.rules, config.scripts_folder).values()
+    return Foreteller(past, scripts).foretell(stuck)[:MOST_REPAIRS], stuck.codes
 
 
 def _index(assistant: AssistantConfig) -> Index | None:
@@ -217,6 +238,23 @@ class _Writer:
             )
             said.append(Said(text=text, evidence=evidence))
         return Part(title=self.words["similar"], statements=tuple(said))
+
+    def repairs(self, foretold: Sequence[Foretold], codes_: Sequence[str]) -> Part:
+        """What freed such messages before, with numbers."""
+        said = []
+        for one in foretold:
+            what = self.words.get(one.what) or self.words["script"].format(name=one.what)
+            if one.freed:
+                text = self.words["foretold"].format(
+                    what=what, freed=one.freed, alike=one.alike, codes=", ".join(codes_), share=f"{one.share:.0%}"
+                )
+            else:
+                text = self.words["foretold_of_others"].format(
+                    what=what, codes=", ".join(codes_), share=f"{one.share:.0%}"
+                )
+            evidence = tuple(self.words["message"].format(id=number) for number in one.messages)
+            said.append(Said(text=text, evidence=evidence))
+        return Part(title=self.words["repairs"], statements=tuple(said))
 
     def correction(self, found: Sequence[Any], tried: int) -> Part:
         said = [

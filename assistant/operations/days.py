@@ -10,6 +10,9 @@ from msgspec import Struct
 
 from assistant.operations.catalogue import plain
 
+DAY_MARK = "§d"
+"""Stands in a question where it names days."""
+
 MONTHS = (
     ("january", "janvier", "januari", "jan"), ("february", "fevrier", "februari", "feb"),
     ("march", "mars", "maart", "mar"), ("april", "avril", "april", "apr"), ("may", "mai", "mei", "may"),
@@ -21,7 +24,7 @@ _MONTH = {name: number for number, names in enumerate(MONTHS, start=1) for name 
 _NAMES = "|".join(sorted(_MONTH, key=len, reverse=True))
 _DAYS = re.compile(
     rf"\b(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})\b"
-    rf"|\b(?P<d1>\d{{1,2}})[/.](?P<m1>\d{{1,2}})[/.](?P<y1>\d{{4}})\b"
+    rf"|\b(?P<d1>\d{{1,2}})[/.-](?P<m1>\d{{1,2}})[/.-](?P<y1>\d{{4}})\b"
     rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th|er|e)?\s+(?:of\s+)?(?P<m2>{_NAMES})\.?,?\s+(?P<y2>\d{{4}})\b"
     rf"|\b(?P<m3>{_NAMES})\.?\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y3>\d{{4}})\b"
     rf"|\b(?P<ym>(?:19|20)\d{{2}}-\d{{2}})\b"
@@ -74,7 +77,7 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
     """
     flat = plain(text)
     spans = list(_spans(flat, day_first=day_first))
-    without = _DAYS.sub(" ", flat) if spans else flat
+    without = _DAYS.sub(f" {DAY_MARK} ", flat) if spans else flat
     if not spans:
         return (_period(period, today) if period else Days()), without
     first, last = spans[0], spans[-1]

@@ -38,7 +38,7 @@ Thing = Literal[
     "acknowledgement", "rules_version",
 ]  # fmt: skip
 THINGS: tuple[Thing, ...] = get_args(Thing)
-How = Literal["count", "list", "first", "last", "top"]
+How = Literal["count", "list", "first", "last", "top", "average"]
 StoreGroup = Literal[
     "code", "market", "type", "kind", "state", "access_point", "class", "rule", "day", "month", "by", "channel",
     "waits_for", "operator",
@@ -65,12 +65,13 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
       ebix: with this ebIX reason.
       missing: that lack this.
       repair: with this correction script; empty text for any.
-      on: in force on this day.
+      on, off: in force, or not in force, on this day.
+      since, until: whose validity begins on a day from `since` to before `until`.
       changes: whose validity begins or ends; those that always hold are left out.
       code: whose error code begins with this: FR-R.
       words: whose title, sentence or comment has all of these words.
       source: whose source has these words.
-      field: that point at or read this field.
+      field: that point at this field.
     """
 
     markets: tuple[Market, ...] = ()
@@ -86,6 +87,9 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     missing: Missing | None = None
     repair: Annotated[str, Meta(max_length=80)] | None = None
     on: date | None = None
+    off: date | None = None
+    since: date | None = None
+    until: date | None = None
     changes: bool = False
     code: Text | None = None
     words: tuple[Text, ...] = ()
@@ -110,6 +114,8 @@ class RuleField(Operation, tag="rule_field", frozen=True, kw_only=True):
     """Asks yes or no: whether it judges this kind, market or message type."""
     on: date | None = None
     """Asks yes or no: whether it is in force on this day."""
+    equals: Annotated[str, Meta(max_length=200)] | None = None
+    """Asks yes or no: whether the first of the fields is this; empty text asks whether it has any."""
 
 
 class CompareRules(Operation, tag="compare_rules", frozen=True, kw_only=True):
@@ -130,11 +136,14 @@ class RuleChanges(Operation, tag="rule_changes", frozen=True, kw_only=True):
 
 
 class OnlyThere(Operation, tag="only_there", frozen=True, kw_only=True):
-    """What one market has and another has not: ebIX reasons of rules, judged kinds, code lists, codes of a list."""
+    """What one market has and another has not, or what they have in common: ebIX reasons of rules, judged kinds, code
+    lists, codes of a list. `others` are further markets that have it too."""
 
     what: Literal["rule", "ebix", "kind", "list", "code"]
     here: Market
     there: Market
+    how: Literal["only", "both"] = "only"
+    others: tuple[Market, ...] = ()
     list: Text | None = None
     kind: Text | None = None
 
@@ -142,7 +151,7 @@ class OnlyThere(Operation, tag="only_there", frozen=True, kw_only=True):
 class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
     """Code lists: which there are, the codes of one, how many, what a code means, whether it is valid on a day."""
 
-    how: Literal["lists", "codes", "count", "meaning"] = "codes"
+    how: Literal["lists", "codes", "count", "count_lists", "meaning", "exists", "where"] = "codes"
     list: Text | None = None
     code: Text | None = None
     markets: tuple[Market, ...] = ()
@@ -150,7 +159,8 @@ class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
 
 
 class Stored(Operation, tag="stored", frozen=True, kw_only=True):
-    """Things of the store: counted, listed, the first or last of them, or the most frequent of a group."""
+    """Things of the store: counted, listed, the first or last of them, the most frequent of a group or the average of
+    a group; `number` is the one of this number, `at_least` and `at_most` restrict a group by how many it has."""
 
     thing: Thing
     how: How = "count"
@@ -167,6 +177,9 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     since: date | None = None
     until: date | None = None
     late: bool = False
+    number: Number | None = None
+    at_least: Number | None = None
+    at_most: Number | None = None
     limit: Limit = 20
 
 
@@ -190,8 +203,9 @@ class Manual(Operation, tag="manual", frozen=True, kw_only=True):
     """The documentation's own structure: a setting, a command, a code of the gateway, a word of the glossary."""
 
     what: Literal["setting", "command", "code", "word", "exit_code", "field"]
-    how: Literal["one", "list", "count", "default"] = "one"
+    how: Literal["one", "list", "count", "default", "variable", "todo"] = "one"
     name: Annotated[str, Meta(max_length=200)] = ""
+    section: Annotated[str, Meta(max_length=60)] = ""
 
 
 class Versions(Operation, tag="versions", frozen=True, kw_only=True):

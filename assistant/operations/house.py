@@ -12,10 +12,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
+from msgspec import Struct
 
 from assistant.operations import catalogue as rules_
 from assistant.operations import family, grammar, manual
 from assistant.operations.family import Plan, named
+from assistant.operations.rule_forms import near
+from assistant.operations.slots import Asking, Read
 from assistant.operations.understanding import Lexicon, Understood, lexicon_of, said, understand
 from assistant.operations.vocabulary import Match
 from assistant.operations.wording import say
@@ -32,6 +35,24 @@ from energycomm.pipeline.gateway import open_store
 
 DocumentVersions = Callable[[], list[tuple[str, str, str, str]]]
 """Gives the indexed documents that have a version: title, version, address, text."""
+
+
+MOST_CHOICES = 12
+"""Names that are shown where none is like the one that is not known."""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """How a question was read.
+
+    Attributes:
+      asked: the question, taken apart; None where it is none.
+      read: its readings, or the parts of it, or what is asked back; None where it was not understood.
+      missing: the part of a question in two parts that was not understood.
+    """
+
+    asked: Understood | None
+    read: Read
+    missing: str = ""
 
 
 class House:
@@ -93,15 +114,48 @@ class House:
                 settings = [one.name for one in manual.entries(self.docs, "setting")]
                 commands = [one.name for one in manual.entries(self.docs, "command")]
                 glossary = [word for one in manual.entries(self.docs, "word") for word in one.name.split(", ")]
-                self._read = stamp, catalogue, lexicon_of(catalogue, types, settings, commands, glossary)
+                scopes = {one.section for one in manual.entries(self.docs, "setting")}
+                self._read = stamp, catalogue, lexicon_of(catalogue, types, settings, commands, glossary, scopes)
             return self._read[1], self._read[2]
 
-    def read(self, question: str, markets: tuple[str, ...] = ()) -> tuple[Understood | None, grammar.Read]:
-        """A question, taken apart, and its readings; markets that were chosen count where it names none."""
+    def read(self, question: str, markets: tuple[str, ...] = ()) -> Reading:
+        """A question, taken apart, and its readings.
+
+        Args:
+          question: the question.
+          markets: markets that were chosen beside it; they count where it names none.
+        """
+        asked = self._understood(question, markets)
+        if asked is None:
+            return Reading(asked=None, read=None)
+        today = self._now().date()
+        parts = grammar.parts_of(question, asked)
+        if len(parts) == 2:
+            sides = [self._understood(part, markets) for part in parts]
+            if sides[0] is not None and sides[1] is not None:
+                grammar.share(sides[0], sides[1])
+                reads = [grammar.plans(side, today) for side in sides if side is not None]
+                known = [read for read in reads if isinstance(read, tuple)]
+                missing = next((part for part, read in zip(parts, reads, strict=True) if read is None), "")
+                if len(known) == 2 or (known and missing):
+                    together = tuple(plan for read in known for plan in read)
+                    return Reading(asked=asked, read=together, missing=missing)
+        return Reading(asked=asked, read=self._suggested(grammar.plans(asked, today)))
+
+    def _understood(self, question: str, markets: tuple[str, ...]) -> Understood | None:
         asked = understand(question, self._rules()[1], self._now().date())
         if asked is not None and not asked.has("market"):
             asked.found += [Match(len(asked.tokens), len(asked.tokens), "market", market) for market in markets]
-        return asked, None if asked is None else grammar.plans(asked, self._now().date())
+        return asked
+
+    def _suggested(self, read: Read) -> Read:
+        """What is asked back, with the names that are like the one that is not known."""
+        if not isinstance(read, Asking) or read.choices:
+            return read
+        lexicon = self._rules()[1]
+        names = {"no_list": lexicon.lists, "no_setting": lexicon.settings, "no_script": lexicon.repairs}[read.key]
+        close = near(read.name, sorted(names.values()))
+        return Asking(read.key, close or tuple(sorted(names.values())[:MOST_CHOICES]), read.name)
 
     def reply(self, question: str, markets: tuple[str, ...] = ()) -> Reply | None:
         """The answer to a question; None where it is none that can be worked out.
@@ -110,12 +164,14 @@ class House:
           question: the question.
           markets: markets that were chosen beside it.
         """
-        asked, read = self.read(question, markets)
+        reading = self.read(question, markets)
+        asked, read = reading.asked, reading.read
         if asked is None or read is None:
             return None
         language = asked.language
-        if isinstance(read, grammar.Asking):
-            return Reply(language=language, plans=(), asked=say(language, read.key), choices=read.choices)
+        if isinstance(read, Asking):
+            text = say(language, read.key, name=read.name)
+            return Reply(language=language, plans=(), asked=text, choices=read.choices)
         answers = []
         for plan in read:
             try:
@@ -125,17 +181,25 @@ class House:
             if found is None or _empty_guess(plan, found):
                 return None
             answers.append(found)
+        notes = [answers[-1].note]
+        if asked.corrected:
+            notes.append(say(language, "read_as", words=", ".join(asked.corrected.values())))
+        if reading.missing:
+            notes.append(say(language, "part_missing", part=reading.missing))
+        answers[-1] = msgspec.structs.replace(answers[-1], note=" ".join(filter(None, notes)))
         return Reply(language=language, plans=tuple(map(as_data, read)), answers=tuple(answers))
 
     def plan(self, question: str) -> dict[str, Any]:
         """What was understood of a question: what it names, and the operations."""
-        asked, read = self.read(question)
+        reading = self.read(question)
+        asked, read = reading.asked, reading.read
         if asked is None:
             return {"named": {}, "plans": [], "to": "passages"}
         plans = [as_data(plan) for plan in read] if isinstance(read, tuple) else []
-        ask_back = say(asked.language, read.key) if isinstance(read, grammar.Asking) else None
+        ask_back = say(asked.language, read.key, name=read.name) if isinstance(read, Asking) else None
         to = "operation" if plans else "person" if ask_back else "passages"
-        return {"language": asked.language, "named": said(asked), "plans": plans, "asked": ask_back, "to": to}
+        shown = {"language": asked.language, "named": said(asked), "plans": plans, "asked": ask_back, "to": to}
+        return {**shown, "missing": reading.missing} if reading.missing else shown
 
     def called(self, name: str, arguments: Any, language: str = "en") -> Worked | None:
         """The answer of an operation that a model calls as a tool, held to its types.

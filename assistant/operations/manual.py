@@ -24,6 +24,7 @@ PAGES = {
 }
 """What -> the page that lists them, and the head of the first column of its tables."""
 
+_SCOPE = re.compile(r"`\[([\w.]+)\]`")
 _SPLIT = re.compile(r"(?<!\\)\|")
 
 
@@ -77,6 +78,8 @@ def _rows(lines: list[str], page: str, head: str) -> list[Entry]:
             section, columns = line.lstrip("# ").strip(), []
         elif not line.startswith("|"):
             columns = []
+            scope = _SCOPE.match(line)
+            section = scope[1] if scope else section
         else:
             cells = [cell.strip().replace("\\|", "|") for cell in _SPLIT.split(line)[1:-1]]
             if not columns:
@@ -126,24 +129,39 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
             proofs=(Proof(text=f"docs/{page}", command="energycomm --help" if plan.what == "command" else ""),),
             values=(len(found),) if plan.how == "count" else tuple(one.name for one in found),
         )
-    found = named_entries(known, plan.name)
+    found = [one for one in named_entries(known, plan.name) if plan.section in ("", one.section)]
     if not found:
-        names = get_close_matches(plan.name, [one.name for one in known], n=3)
-        like = say(language, "like", names=", ".join(names)) if names else ""
-        text = say(language, "no_entry", what=what, name=plan.name, like=like)
+        text = say(language, "no_entry", what=what, name=plan.name, like=_like(plan.name, known, language))
         return Worked(sentence=text, proofs=(Proof(text=f"docs/{page}"),))
+    return _told(found, plan, language)
+
+
+def _like(name: str, known: tuple[Entry, ...], language: str) -> str:
+    names = get_close_matches(name, [one.name for one in known], n=3)
+    return say(language, "like", names=", ".join(names)) if names else ""
+
+
+def _told(found: list[Entry], plan: Manual, language: str) -> Worked:
+    """What the entries of a name say: a name may stand in several sections."""
     proofs = tuple(Proof(text=f"docs/{one.file}:{one.line}") for one in found[:5])
-    if plan.how == "default" and plan.what == "setting":
-        value = found[0].cell("default").strip("`")
-        text = say(language, "default", name=found[0].name, value=value)
-        return Worked(sentence=f"{text} {found[0].cell('meaning')}".strip(), proofs=proofs, values=(value,))
+    several = len(found) > 1 and plan.what == "setting"
+    lines, values = [], []
+    for one in found if several else found[:1]:
+        name = f"[{one.section}] {one.name}" if several else one.name
+        head = {"default": "default", "variable": "environment", "todo": "what to do"}.get(plan.how, "")
+        value = one.cell(head).strip("`") if head else ""
+        if plan.how == "variable" and not value:
+            value = f"ENERGYCOMM_{one.section.upper()}__{one.name.upper()}"
+        if plan.how == "default":
+            lines.append(f"{say(language, 'default', name=name, value=value)} {one.cell('meaning')}".strip())
+        else:
+            lines.append(say(language, "entry", name=name, about=value or one.about))
+        values.append(value or one.about)
     one = found[0]
-    return Worked(
-        sentence=say(language, "entry", name=one.name, about=one.about),
-        table=Table(columns=("", ""), rows=one.cells) if len(one.cells) > 1 else None,
-        proofs=proofs,
-        values=(one.about,),
+    table = (
+        Table(columns=("", ""), rows=one.cells) if len(one.cells) > 1 and not several and plan.how == "one" else None
     )
+    return Worked(sentence=" ".join(lines), table=table, proofs=proofs, values=tuple(values))
 
 
 def named_entries(known: tuple[Entry, ...], name: str) -> list[Entry]:

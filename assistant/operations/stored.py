@@ -200,6 +200,8 @@ def stored_answer(
             total = int(connection.execute(asked.rows_of(select(_number(source)))).scalar_one())
         if plan.how in ("first", "last"):
             return _edge_answer(connection, asked, total)
+        if plan.how == "average":
+            return _average_answer(connection, asked)
         if plan.by is not None or plan.how == "top":
             return _groups_answer(connection, asked, catalogue, total)
         if plan.how == "count":
@@ -223,17 +225,35 @@ def _edge_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
     )
 
 
+def _average_answer(connection: Connection, asked: _Asked) -> Worked:
+    """How many there are of each group on average; groups without any are not counted."""
+    by: StoreGroup = asked.plan.by or "access_point"
+    counts = [number for _, number in _counts(connection, asked, by)]
+    if not counts:
+        return asked.nothing(0)
+    average = f"{sum(counts) / len(counts):.2f}".rstrip("0").rstrip(".")
+    told = say(
+        asked.language, "average", average=average, thing=asked.thing, by=by, n=sum(counts), groups=len(counts),
+        where=asked.where,
+    )  # fmt: skip
+    return Worked(sentence=told, proofs=asked.proofs, values=(average,))
+
+
 def _groups_answer(connection: Connection, asked: _Asked, catalogue: Catalogue, total: int) -> Worked:
     """How many of each, or the most frequent."""
     by: StoreGroup = asked.plan.by or "code"
-    rows = [(str(name), str(number)) for name, number in _counts(connection, asked, by)]
+    least, most_ = asked.plan.at_least, asked.plan.at_most
+    rows = [
+        (str(name), str(number)) for name, number in _counts(connection, asked, by)
+        if (least is None or number >= least) and (most_ is None or number <= most_)
+    ]  # fmt: skip
     if not rows:
         return asked.nothing(0)
     best = [name for name, number in rows if number == rows[0][1]]
     top = asked.plan.how == "top"
     most = say(asked.language, "top", name=", ".join(best), n=rows[0][1], thing=asked.thing, where=asked.where)
     return Worked(
-        sentence=most if top else asked.counted(total),
+        sentence=most if top else asked.counted(total if least is None and most_ is None else len(rows)),
         table=Shown(columns=(by, asked.thing), rows=tuple(rows[:MOST_ROWS])),
         proofs=(*asked.proofs, *(_code_proofs(catalogue, best[0]) if by == "code" else ())),
         values=(*best, int(rows[0][1])) if top else tuple((name, int(number)) for name, number in rows),
@@ -281,6 +301,7 @@ def _tallied(connection: Any, plan: Stored) -> int | None:
     if (
         plan.thing != "message"
         or len(plan.states) > 1
+        or plan.number
         or plan.since
         or plan.until
         or plan.access_point
@@ -302,6 +323,8 @@ def _conditions(
     for name, value in given:
         if value is not None:
             found.append(_column(source, plan, name) == value)
+    if plan.number is not None:
+        found.append(_column(source, plan, "id") == plan.number)
     if plan.severity is not None:
         found.append(_column(source, plan, "severity") == plan.severity)
     if plan.error_class is not None:
@@ -407,6 +430,7 @@ def _in_words(plan: Stored) -> str:
         ("market", plan.market), ("kind", plan.kind), ("type", plan.type), ("code", plan.code),
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),
         ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
+        ("number", plan.number), ("severity", plan.severity), ("at least", plan.at_least), ("at most", plan.at_most),
     ]  # fmt: skip
     return "; ".join(f"{name} {value}" for name, value in pairs if value) or "all"
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 
-from assistant.knowledge.language import detect
+from assistant.knowledge.language import SMALL_WORDS, detect
 from assistant.operations.catalogue import plain
-from assistant.operations.days import Days, days_of
-from assistant.operations.vocabulary import Match, matches, rest_of, tokens_of
+from assistant.operations.days import DAY_MARK, Days, days_of
+from assistant.operations.vocabulary import Match, language_of, matches, meant, tokens_of
 from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.codes import COMMON
+from energycomm.engine.rule import RuleSet
 from energycomm.kernel.family import KINDS
+from energycomm.kernel.verdicts import ErrorClass
 
 LONGEST = 400
 """Letters of a question that is worked out; a longer one is a text to look passages up for."""
@@ -22,11 +25,14 @@ LONGEST = 400
 _ERROR_CODE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2})[-_ ]?([A-Za-z])[-_ ]?(\d{2})(?![A-Za-z0-9])")
 _WORD = re.compile(r"(?<![\w-])[A-Za-z0-9][\w.-]*[A-Za-z0-9](?![\w-])|(?<![\w-])\w(?![\w-])")
 _MESSAGE = re.compile(
-    r"(?i)\b(?:kernel[ -]?)?(?:message|bericht)\s*(?:number|no\.?|nr\.?|n°|nº|num[ée]ro|nummer|id|#)?\s*#?(\d{1,18})\b"
-    r"|(?<!\w)#(\d{1,18})\b"
+    r"(?i)\b(?:kernel[ -]?)?(?:message|bericht|msg)\s*"
+    r"(?:number|no\.?|nr\.?|n°|nº|num[ée]ro|nummer|id|#)?\s*#?(\d{1,18})\b|(?<!\w)#(\d{1,18})\b"
 )
 _ENVELOPE = re.compile(
     r"(?i)\b(?:envelope|enveloppe|envelop)\s*(?:number|no\.?|nr\.?|n°|nummer|id|#)?\s*#?(\d{1,18})\b"
+)
+_REQUEST = re.compile(
+    r"(?i)\b(?:request|demande|verzoek|aanvraag)\s*(?:number|no\.?|nr\.?|n°|num[ée]ro|nummer|id|#)?\s*#?(\d{1,18})\b"
 )
 _POINT = re.compile(r"(?<![\d#])(\d{12,18})(?!\d)")
 _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
@@ -36,13 +42,20 @@ _EXIT = re.compile(
 )
 _VERSION = re.compile(r"(?<![\w-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,64}(?![\w-])")
 _PREFIX = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2}-[A-Za-z])(?![\w-]|\d)")
+_SCRIPT = re.compile(r"(?<![\w-])[a-z]+(?:-[a-z]+)+(?![\w-])")
+_LIST = re.compile(r"(?<![\w-])[a-z]+(?:_[a-z0-9]+)+(?![\w-])")
 
-
-_MARKET = re.compile(r"(?<![\w-])(FR|NL|BE)(?![\w-])")
-_COUNTRY = {"fr": "france", "nl": "nederland", "be": "belgium"}
-_LIST_WORDS = frozenset(
-    ("list", "lists", "liste", "listes", "lijst", "lijsten", "codelijst", "codelist", "code", "codes")
-)
+_SMALL = {language: frozenset(map(plain, words)) for language, words in SMALL_WORDS.items()}
+_QUESTION_WORDS = frozenset().union(*_SMALL.values())
+TELLING = frozenset(
+    (
+        "many", "combien", "hoeveel",
+        "not", "no", "more", "most", "less", "fewer", "without", "except", "never", "both", "why",
+        "pas", "non", "sans", "moins", "sauf", "jamais", "aucun", "aucune", "pourquoi",
+        "niet", "geen", "zonder", "meer", "minder", "behalve", "nooit", "waarom",
+    )
+)  # fmt: skip
+"""Small words that change what is asked: an operation has to take them."""
 
 
 class Lexicon(Struct, frozen=True):
@@ -57,6 +70,9 @@ class Lexicon(Struct, frozen=True):
       repairs: correction scripts.
       settings, commands, glossary: of the documentation.
       fields: that rules point at.
+      scopes: sections of the settings.
+      markets: those that have rules.
+      spoken: words of the rules' own texts: they are spelt as they are meant.
     """
 
     rules: Mapping[str, str]
@@ -69,6 +85,9 @@ class Lexicon(Struct, frozen=True):
     commands: Mapping[str, str]
     glossary: Mapping[str, str]
     fields: Mapping[str, str]
+    scopes: Mapping[str, str]
+    markets: tuple[str, ...]
+    spoken: frozenset[str]
 
 
 def lexicon_of(
@@ -77,6 +96,7 @@ def lexicon_of(
     settings: Iterable[str] = (),
     commands: Iterable[str] = (),
     glossary: Iterable[str] = (),
+    scopes: Iterable[str] = (),
 ) -> Lexicon:
     """The names of a catalogue."""
 
@@ -96,6 +116,9 @@ def lexicon_of(
         commands=named(commands),
         glossary=named(glossary),
         fields=named(one for rule in rules for one in (rule.field, rule.field.rpartition(".")[2])),
+        scopes=named(scopes),
+        markets=tuple(catalogue.markets) or tuple(dict.fromkeys(r.market for r in rules if r.market != COMMON)),
+        spoken=frozenset(token for rule in rules for token in tokens_of(f"{rule.title} {rule.sentence}")),
     )
 
 
@@ -105,46 +128,20 @@ class Understood(Struct, kw_only=True):
     Attributes:
       text: as it was asked.
       language: en, fr or nl.
-      tokens: its words; what was recognised by its form is §.
-      found: phrases of the vocabulary.
-      rest: words that carry meaning and stand for nothing known.
-      codes: error codes and codes of rules.
-      unknown: what looks like an error code and is none.
-      prefixes: beginnings of error codes: FR-R.
-      ebix, types, lists, listed, repairs, kinds: names of the catalogue; `listed` are codes of lists.
-      gateway: codes of the gateway: ENV_NO_KEY.
-      settings, glossary, commands: names of the documentation.
-      message, envelope, exit_code: numbers.
-      point: an access point.
-      versions: hashes of rules.
+      tokens: its words; a name that was recognised by its form or in the catalogue is §.
+      found: what stands where: phrases of the vocabulary and names, each with its slot.
       days: the days that are named.
+      markets: the markets that there are.
+      corrected: misspelt words and what was read for them.
     """
 
     text: str
     language: str
     tokens: list[str] = []
     found: list[Match] = []
-    rest: tuple[str, ...] = ()
-    codes: list[str] = []
-    unknown: list[str] = []
-    prefixes: list[str] = []
-    ebix: list[str] = []
-    types: list[str] = []
-    lists: list[str] = []
-    listed: list[str] = []
-    repairs: list[str] = []
-    kinds: list[str] = []
-    fields: list[str] = []
-    gateway: list[str] = []
-    settings: list[str] = []
-    glossary: list[str] = []
-    commands: list[str] = []
-    message: int | None = None
-    envelope: int | None = None
-    exit_code: str | None = None
-    point: str | None = None
-    versions: list[str] = []
     days: Days = Days()
+    markets: tuple[str, ...] = ()
+    corrected: dict[str, str] = {}
 
     def values(self, slot: str) -> list[str]:
         """The values of a slot in the order in which the question has them, each once."""
@@ -159,9 +156,15 @@ class Understood(Struct, kw_only=True):
         """The place of the first phrase for a value; far behind where there is none."""
         return min((one.start for one in self.found if (one.slot, one.value) == (slot, value)), default=10_000)
 
-    def starts(self, *words: str) -> bool:
-        """Whether the question begins with one of these words."""
-        return bool(self.tokens) and self.tokens[0] in words
+    def telling(self) -> set[int]:
+        """The places of the words that an operation has to take: all but small ones and fillers."""
+        filled = {place for one in self.found if one.slot == "filler" for place in range(one.start, one.end)}
+        return {
+            place
+            for place, token in enumerate(self.tokens)
+            if token in TELLING
+            or (place not in filled and token not in _QUESTION_WORDS and (len(token) > 1 or token.isdigit()))
+        }
 
 
 def understand(question: str, lexicon: Lexicon, today: date) -> Understood | None:
@@ -175,136 +178,156 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     text = " ".join(question.split())
     if not text or len(text) > LONGEST or not any(letter.isalpha() for letter in text):
         return None
-    got = Understood(text=text, language="en")
-    left = _numbers(got, text)
-    left = _names(got, left, lexicon)
+    got = Understood(text=text, language="en", markets=lexicon.markets)
+    names: list[list[tuple[str, str]]] = []
+    left = _names(_numbers(text, names), names, lexicon)
     # Codes are of no language: the BE of BE-P01 is no English word.
-    spoken = detect(left)
-    got.language = spoken if spoken in ("fr", "nl") else "en"
+    day_first = detect(left) in ("fr", "nl")
     periods = [one.value for one in matches(tokens_of(left)) if one.slot == "period"]
-    got.days, left = days_of(left, periods[0] if periods else None, today, day_first=got.language != "en")
+    got.days, left = days_of(left, periods[0] if periods else None, today, day_first=day_first)
     got.tokens = tokens_of(left)
-    got.found = _apart(matches(got.tokens))
-    _find_list(got, lexicon)
-    got.glossary = _longest(got.tokens, lexicon.glossary)
-    got.commands = _longest(got.tokens, lexicon.commands)
-    got.kinds = list(dict.fromkeys([*got.kinds, *got.values("kind")]))
-    got.rest = rest_of(got.tokens, got.found)
+    _spell(got, lexicon)
+    got.found = [*_apart(matches(got.tokens)), *_placed(got.tokens, names), *_named(got.tokens, lexicon)]
+    got.language = language_of(got.tokens, got.found, _SMALL)
     return got
 
 
-def _find_list(got: Understood, lexicon: Lexicon) -> None:
-    """The name of a code list beside the word for it: the list of metering methods is `metering_method`."""
-    tokens, small = got.tokens, ("of", "de", "des", "du", "d", "la", "le", "les", "van", "the", "voor", "named")
-    for at, token in enumerate(tokens):
-        if got.lists or token not in _LIST_WORDS:
+def _spell(got: Understood, lexicon: Lexicon) -> None:
+    """Put what is meant for words that nothing knows."""
+    known = {place for one in matches(got.tokens) for place in range(one.start, one.end)}
+    named = {word for names in (lexicon.glossary, lexicon.settings, lexicon.commands, lexicon.lists, lexicon.scopes)
+             for name in names for word in tokens_of(name.replace("_", " "))}  # fmt: skip
+    for place, token in enumerate(got.tokens):
+        if place in known or token in _QUESTION_WORDS or token in named or token in lexicon.spoken:
             continue
-        after = at + 1
-        while after < len(tokens) and (tokens[after] in small or tokens[after] in _LIST_WORDS):
-            after += 1
-        for start, end in [(after, after + n) for n in (3, 2, 1)] + [(at - n, at) for n in (3, 2, 1)]:
-            # Beside the word `code` alone only a name in front is meant: event codes.
-            if token in ("code", "codes") and start > at and "list" not in " ".join(tokens[max(0, at - 2) : after]):
-                continue
-            words = tokens[max(0, start) : end]
-            for name in ("_".join(words), "_".join(words).removesuffix("s")):
-                if start >= 0 and words and len(words) == end - start and name in lexicon.lists and not got.lists:
-                    got.lists.append(lexicon.lists[name])
-                    got.found = [one for one in got.found if one.end <= start or one.start >= end]
-                    got.tokens[start:end] = ["§"] * (end - start)
+        word = meant(token)
+        if word not in (None, token):
+            got.corrected[token] = word
+            got.tokens[place] = word
 
 
-def _longest(tokens: list[str], names: Mapping[str, str]) -> list[str]:
-    """The longest name whose words stand one after the other."""
-    text = f" {' '.join(tokens)} "
-    found = [name for low, name in names.items() if f" {' '.join(tokens_of(low))} " in text]
-    return sorted(found, key=len)[-1:]
+def _placed(tokens: list[str], names: list[list[tuple[str, str]]]) -> list[Match]:
+    """Names that were taken out of the text, where they stood; lone numbers."""
+    found = []
+    for place, token in enumerate(tokens):
+        if token == DAY_MARK:
+            found.append(Match(place, place + 1, "days", "days"))
+        elif token.startswith("§"):
+            found += [Match(place, place + 1, slot, value) for slot, value in names[int(token[1:])]]
+        elif token.isdigit() and len(token) < 19:
+            found.append(Match(place, place + 1, "number", token))
+    return found
 
 
-def _numbers(got: Understood, text: str) -> str:
+def _named(tokens: list[str], lexicon: Lexicon) -> list[Match]:
+    """Names that are written as words: a code list, a setting, a command, a word of the glossary."""
+    found: list[Match] = []
+    places: tuple[tuple[str, Mapping[str, str], str], ...] = (
+        ("list", lexicon.lists, "_"), ("setting", lexicon.settings, "_"), ("scope", lexicon.scopes, "_"),
+        ("command", lexicon.commands, " "), ("script", lexicon.repairs, "-"),
+        ("word", lexicon.glossary, " "), ("pointed", lexicon.fields, "_"),
+    )  # fmt: skip
+    for slot, names, glue in places:
+        taken: set[int] = set()
+        for length in (4, 3, 2, 1):
+            for at in range(len(tokens) - length + 1):
+                words = glue.join(tokens[at : at + length])
+                name = names.get(words) or names.get(words.removesuffix("s")) or names.get(words + "s")
+                if name and not taken & set(range(at, at + length)) and not words.isdigit():
+                    taken |= set(range(at, at + length))
+                    found.append(Match(at, at + length, slot, name))
+    return found
+
+
+def _numbers(text: str, names: list[list[tuple[str, str]]]) -> str:
     """What is recognised by its form alone, taken out of the text."""
 
-    def taken(pattern: re.Pattern[str], left: str) -> tuple[list[str], str]:
-        there = [next(group for group in (*found.groups(), found.group()) if group) for found in pattern.finditer(left)]
-        return there, pattern.sub(" § ", left) if there else left
+    def taken(slot: str, pattern: re.Pattern[str], left: str, beside: str = "") -> str:
+        def name(found: re.Match[str]) -> str:
+            names.append([(slot, next(group for group in (*found.groups(), found.group()) if group))])
+            return f" {beside} §{len(names) - 1} "
 
-    exits, left = taken(_EXIT, text)
-    got.exit_code = exits[0] if exits else None
-    points, left = taken(_POINT, left)
-    got.point = points[0] if points else None
-    envelopes, left = taken(_ENVELOPE, left)
-    if envelopes:
-        got.envelope = int(envelopes[0])
-        left += " envelope"
-    numbers, left = taken(_MESSAGE, left)
-    got.message = int(numbers[0]) if numbers else None
-    got.gateway, left = taken(_GATEWAY_CODE, left)
-    return left
+        return pattern.sub(name, left)
+
+    left = taken("exit_code", _EXIT, text.replace("§", " "))
+    left = taken("point", _POINT, left)
+    left = taken("envelope", _ENVELOPE, left, "envelope")
+    left = taken("request", _REQUEST, left, "request")
+    left = taken("message", _MESSAGE, left, "message")
+    return taken("gateway", _GATEWAY_CODE, left)
 
 
-def _names(got: Understood, text: str, lexicon: Lexicon) -> str:
+def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> str:
     """Names that the catalogue knows, taken out of the text."""
+
+    def put(*found: tuple[str, str]) -> str:
+        names.append(list(found))
+        return f" §{len(names) - 1} "
 
     def code(found: re.Match[str]) -> str:
         name = f"{found[1]}-{found[2]}{found[3]}".upper()
         if name.lower() in lexicon.rules:
-            got.codes.append(name)
-        elif "-" in found.group() or "_" in found.group():
-            got.unknown.append(name)
-        else:
-            return found.group()
-        return " § "
+            return put(("code", name))
+        if "-" in found.group() or "_" in found.group():
+            return put(("unknown_code", name))
+        return found.group()
 
     def prefix(found: re.Match[str]) -> str:
         wanted = found[1].lower()
-        if any(name.startswith(wanted) and name[len(wanted) : len(wanted) + 1].isdigit() for name in lexicon.rules):
-            got.prefixes.append(found[1].upper())
-            return " § "
-        return found.group()
-
-    def market(found: re.Match[str]) -> str:
-        name = found[1].lower()
-        return f" {_COUNTRY[name]} " if name in _COUNTRY else found.group()
+        there = any(name.startswith(wanted) and name[len(wanted) : len(wanted) + 1].isdigit() for name in lexicon.rules)
+        return put(("prefix", found[1].upper())) if there else found.group()
 
     kinds = {name.lower(): name for name in KINDS}
-    places: list[tuple[Mapping[str, str], list[str]]] = [
-        (kinds, got.kinds), (lexicon.types, got.types), (lexicon.ebix, got.ebix),
-    ]  # fmt: skip
-    written: list[tuple[Mapping[str, str], list[str]]] = [
-        (lexicon.rules, got.codes), (lexicon.lists, got.lists), (lexicon.repairs, got.repairs),
-        (lexicon.settings, got.settings), (lexicon.fields, got.fields),
-    ]  # fmt: skip
+    sets = {name: name for name in get_args(RuleSet)}
+    classes = {name: name for name in get_args(ErrorClass) if "_" in name}
+    places = (("kind", kinds), ("type", lexicon.types), ("ebix_reason", lexicon.ebix), ("listed", lexicon.codes))
+    written = (("code", lexicon.rules), ("list", lexicon.lists), ("script", lexicon.repairs),
+               ("setting", lexicon.settings), ("set", sets), ("class", classes),
+               ("pointed", lexicon.fields))  # fmt: skip
 
     def name(found: re.Match[str]) -> str:
         word, low = found.group(), found.group().lower()
         code_like = any(letter.isdigit() for letter in word) or word[1:] != word[1:].lower()
-        joined = "_" in word or "-" in word or "." in word
-        hit = False
-        for known, kept in places if code_like or word[0].isupper() else ():
-            if low in known and (code_like or known is kinds) and not word.isdigit():
-                kept.append(known[low])
-                hit = True
-        for known, kept in written if joined or "`" in text else ():
-            if low in known:
-                kept.append(known[low])
-                hit = True
-        if low in lexicon.codes and (code_like or word.isupper()) and not word.isdigit():
-            got.listed.append(lexicon.codes[low])
-            hit = hit or len(word) > 2
-        if not hit and _VERSION.fullmatch(word):
-            got.versions.append(word)
-            hit = True
-        return " § " if hit else word
+        hits: list[tuple[str, str]] = []
+        for slot, known in places if (code_like or word[0].isupper()) and not word.isdigit() else ():
+            if (
+                len(word) > 1
+                and low in known
+                and (code_like or slot == "kind" or (slot == "listed" and word.isupper()))
+            ):
+                hits.append((slot, known[low]))
+        for slot, known in written if "_" in word or "-" in word or "." in word or "`" in text else ():
+            if low in known and not (slot == "pointed" and hits):
+                hits.append((slot, known[low]))
+        if word in markets:
+            hits.append(("market", word))
+        if not hits and _VERSION.fullmatch(word):
+            hits.append(("version", word))
+        if not hits and (_LIST.fullmatch(word) or _SCRIPT.fullmatch(word)):
+            hits += [("unknown_name", word)] if "_" in word or not _spoken(word) else []
+        if not hits and code_like and any(letter.isdigit() for letter in word):
+            # R15-berichten, C15s: what follows the name of a type.
+            head, _, tail = word.partition("-")
+            shorter = head if tail.isalpha() else word.removesuffix("s")
+            if shorter != word and shorter.lower() in lexicon.types:
+                return put(("type", lexicon.types[shorter.lower()])) + tail
+        return put(*hits) if hits else word
 
+    markets = set(lexicon.markets)
     text = _ERROR_CODE.sub(code, text)
-    text = _MARKET.sub(market, text)
     text = _PREFIX.sub(prefix, text)
     return _WORD.sub(name, text)
 
 
+def _spoken(word: str) -> bool:
+    """Whether a word with a hyphen is one of the language: a verb with its subject, or of the vocabulary."""
+    parts = tokens_of(word)
+    return not _QUESTION_WORDS.isdisjoint(parts) or bool(matches(parts))
+
+
 def _apart(found: list[Match]) -> list[Match]:
     """A word of a longer name is not what it is alone: the list of `code list`, the request of `switch request`."""
-    names = [one for one in found if one.slot in ("kind", "subject", "thing", "missing", "class")]
+    names = [one for one in found if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list")]
 
     def inside(one: Match) -> bool:
         return any(
@@ -312,7 +335,7 @@ def _apart(found: list[Match]) -> list[Match]:
             for other in names
         )
 
-    weak = ("thing", "subject", "kind", "intent", "state", "class", "group", "field", "missing", "severity")
+    weak = ("thing", "subject", "kind", "intent", "state", "class", "group", "field", "severity", "direction")
     return [one for one in found if one.slot not in weak or not inside(one)]
 
 
@@ -323,10 +346,12 @@ def as_word(text: str) -> str:
 
 def said(understood: Understood) -> dict[str, Any]:
     """What was recognised, for those who want to see it."""
-    names = ("codes", "unknown", "prefixes", "ebix", "types", "lists", "listed", "kinds", "gateway", "versions")
-    told: dict[str, Any] = {name: value for name in names if (value := getattr(understood, name))}
-    slots = {one.slot for one in understood.found} - {"filler"}
-    told.update({slot: understood.values(slot) for slot in sorted(slots)})
-    if understood.rest:
-        told["rest"] = list(understood.rest)
+    slots = sorted({one.slot for one in understood.found} - {"filler"})
+    told: dict[str, Any] = {slot: understood.values(slot) for slot in slots}
+    if understood.corrected:
+        told["corrected"] = understood.corrected
+    covered = {place for one in understood.found for place in range(one.start, one.end)}
+    rest = [understood.tokens[place] for place in sorted(understood.telling() - covered)]
+    if rest:
+        told["rest"] = rest
     return told

@@ -5,23 +5,42 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib import resources
 
 from msgspec import Struct
 
-from assistant.knowledge.language import is_question_word
 from assistant.operations.catalogue import plain
+
+LANGUAGES = ("en", "fr", "nl")
+
+ENDINGS = frozenset(("", "s", "es", "e", "ed", "d", "ing", "er", "ent", "ee", "ees", "en", "t", "de", "te", "n", "x"))
+"""Endings of plurals and inflections in the three languages: rule and rules, rejet and rejets, wacht and wachten."""
+
+SHORTEST_STEM = 4
+SHORTEST_TYPO = 5
+CLOSE = 0.82
+"""How alike a misspelt word and the word that is meant are at least, from 0 to 1; both begin with the same letter."""
 
 _TOKEN = re.compile(r"[a-z0-9§_]+")
 
 
 class Phrase(Struct, frozen=True):
-    """Words that stand for a value of a slot; a word that ends with * stands for all that begin so."""
+    """Words that stand for a value of a slot.
+
+    A word that ends with * stands for all that begin so, one that begins with * for all that end so.
+
+    Attributes:
+      slot, value: what the words stand for.
+      words: one after the other.
+      languages: in which they do.
+    """
 
     slot: str
     value: str
     words: tuple[str, ...]
+    languages: tuple[str, ...] = ()
 
 
 class Match(Struct, frozen=True, order=True):
@@ -31,6 +50,7 @@ class Match(Struct, frozen=True, order=True):
     end: int
     slot: str
     value: str
+    languages: tuple[str, ...] = ()
 
 
 def tokens_of(text: str) -> list[str]:
@@ -40,58 +60,94 @@ def tokens_of(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def phrases() -> tuple[Phrase, ...]:
-    """Every phrase of words.csv, the longest first."""
+    """Every phrase of words.csv."""
     text = resources.files("assistant.operations").joinpath("words.csv").read_text("utf-8")
-    found = [
-        Phrase(row["slot"], row["value"], tuple(word.strip().split()))
-        for row in csv.DictReader(text.splitlines())
-        for word in (row["words"] or "").split(";")
-        if word.strip()
-    ]
-    return tuple(sorted(found, key=lambda phrase: (-len(phrase.words), -sum(map(len, phrase.words)))))
+    found: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        for language in LANGUAGES:
+            for words in filter(None, (row[language] or "").split(";")):
+                key = row["slot"], row["value"], tuple(words.split())
+                found[key] = (*found.get(key, ()), language)
+    return tuple(Phrase(*key, languages) for key, languages in found.items())
 
 
 @lru_cache(maxsize=1)
 def _by_first() -> dict[str, tuple[Phrase, ...]]:
-    """Phrases by the first two letters of their first word: a question is compared with few."""
+    """Phrases by the first letter of their first word: a question is compared with few."""
     found: dict[str, list[Phrase]] = {}
     for phrase in phrases():
-        found.setdefault(phrase.words[0].rstrip("*")[:1], []).append(phrase)
+        found.setdefault(phrase.words[0][:1], []).append(phrase)
     return {letter: tuple(some) for letter, some in found.items()}
 
 
 def matches(tokens: Sequence[str]) -> list[Match]:
     """Every phrase that a question has; in one slot the longest, and none inside of another."""
+    candidates = []
+    for at, token in enumerate(tokens):
+        for phrase in (*_by_first().get(token[:1], ()), *_by_first().get("*", ())):
+            if _stands(phrase.words, tokens, at):
+                exact = phrase.words == tuple(tokens[at : at + len(phrase.words)])
+                candidates.append((-len(phrase.words), not exact, at, phrase))
     found: list[Match] = []
     taken: dict[str, set[int]] = {}
-    candidates = [
-        Match(at, at + len(phrase.words), phrase.slot, phrase.value)
-        for at, token in enumerate(tokens)
-        for phrase in _by_first().get(token[:1], ())
-        if _stands(phrase.words, tokens, at)
-    ]
-    for one in sorted(candidates, key=lambda match: (match.start - match.end, match.start)):
-        places = set(range(one.start, one.end))
-        if not places & taken.setdefault(one.slot, set()):
-            taken[one.slot] |= places
-            found.append(one)
+    for _, _, at, phrase in sorted(candidates, key=lambda one: one[:3]):
+        places = set(range(at, at + len(phrase.words)))
+        if not places & taken.setdefault(phrase.slot, set()):
+            taken[phrase.slot] |= places
+            found.append(Match(at, at + len(phrase.words), phrase.slot, phrase.value, phrase.languages))
     return sorted(found)
 
 
 def _stands(words: Sequence[str], tokens: Sequence[str], at: int) -> bool:
     if at + len(words) > len(tokens):
         return False
-    return all(
-        token.startswith(word[:-1]) if word.endswith("*") else token == word
-        for word, token in zip(words, tokens[at:], strict=False)
-    )
+    return all(_same(word, token) for word, token in zip(words, tokens[at:], strict=False))
 
 
-def rest_of(tokens: Sequence[str], found: Iterable[Match]) -> tuple[str, ...]:
-    """The words of a question that carry meaning and stand for nothing that is known."""
-    covered = {place for one in found for place in range(one.start, one.end)}
-    return tuple(
-        token
-        for place, token in enumerate(tokens)
-        if place not in covered and not token.startswith("§") and len(token) > 1 and not is_question_word(token)
-    )
+def _same(word: str, token: str) -> bool:
+    if word == token:
+        return True
+    if word.endswith("*"):
+        return token.startswith(word[:-1])
+    if word.startswith("*"):
+        return token.endswith(word[1:])
+    return inflected(word, token)
+
+
+def inflected(one: str, other: str) -> bool:
+    """Whether two words are forms of one, as far as their endings tell."""
+    if one[:SHORTEST_STEM] != other[:SHORTEST_STEM] or len(one) < SHORTEST_STEM:
+        return False
+    stem = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return one[stem:] in ENDINGS and other[stem:] in ENDINGS
+
+
+@lru_cache(maxsize=1)
+def _spelt() -> dict[str, tuple[str, ...]]:
+    words = {word for phrase in phrases() for part in phrase.words if len(word := part.strip("*")) >= SHORTEST_TYPO}
+    found: dict[str, list[str]] = {}
+    for word in sorted(words):
+        found.setdefault(word[0], []).append(word)
+    return {letter: tuple(some) for letter, some in found.items()}
+
+
+def meant(token: str) -> str | None:
+    """The word of the vocabulary that a misspelt one means; None where none is close enough."""
+    if len(token) < SHORTEST_TYPO or not token.isalpha():
+        return None
+    return next(iter(get_close_matches(token, _spelt().get(token[0], ()), n=1, cutoff=CLOSE)), None)
+
+
+def language_of(tokens: Sequence[str], found: Iterable[Match], small: dict[str, frozenset[str]]) -> str:
+    """The language of a question: that of its small words and of the field's words; English where they are even.
+
+    Args:
+      tokens: its words.
+      found: phrases of the vocabulary in it.
+      small: language -> its small words.
+    """
+    votes = {language: float(sum(token in small[language] for token in tokens)) for language in LANGUAGES}
+    for one in found:
+        for language in one.languages if len(one.languages) < len(LANGUAGES) else ():
+            votes[language] += 1 / len(one.languages)
+    return max(LANGUAGES, key=lambda language: votes[language])

@@ -76,6 +76,54 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Een tegenhanger is een regel van de andere markt met dezelfde ebIX-reden en een soort gemeen; regels zonder "
         "ebIX-reden ({n}) zijn weggelaten.",
     ),
+    "both": (
+        "{n} {what} that {here} and {there} have in common.",
+        "{n} {what} que {here} et {there} ont en commun.",
+        "{n} {what} die {here} en {there} gemeen hebben.",
+    ),
+    "in_list": (
+        "Yes: {code} stands in the list {list}{of}.",
+        "Oui : {code} figure dans la liste {list}{of}.",
+        "Ja: {code} staat in de lijst {list}{of}.",
+    ),
+    "not_in_list": (
+        "No: {code} does not stand in the list {list}{of}.",
+        "Non : {code} ne figure pas dans la liste {list}{of}.",
+        "Nee: {code} staat niet in de lijst {list}{of}.",
+    ),
+    "yes": ("Yes.", "Oui.", "Ja."),
+    "no": ("No.", "Non.", "Nee."),
+    "average": (
+        "{average} {thing} on average of each {by} ({n} in {groups}); {where}.",
+        "{average} {thing} en moyenne par {by} ({n} en {groups}) ; {where}.",
+        "{average} {thing} gemiddeld per {by} ({n} in {groups}); {where}.",
+    ),
+    "no_market": (
+        "{name} is none of the markets that have rules here. Which one is meant?",
+        "{name} n'est pas un des marchés qui ont des règles ici. Lequel est demandé ?",
+        "{name} is geen markt die hier regels heeft. Welke wordt bedoeld?",
+    ),
+    "no_list": (
+        "There is no code list {name}. Which one is meant?",
+        "Il n'y a pas de liste de codes {name}. Laquelle est demandée ?",
+        "Er is geen codelijst {name}. Welke wordt bedoeld?",
+    ),
+    "no_setting": (
+        "There is no setting {name}. Which one is meant?",
+        "Il n'y a pas de paramètre {name}. Lequel est demandé ?",
+        "Er is geen instelling {name}. Welke wordt bedoeld?",
+    ),
+    "no_script": (
+        "There is no correction script {name}. Which one is meant?",
+        "Il n'y a pas de script de correction {name}. Lequel est demandé ?",
+        "Er is geen correctiescript {name}. Welk wordt bedoeld?",
+    ),
+    "part_missing": (
+        "This part was not understood and is not answered: {part}",
+        "Cette partie n'a pas été comprise et reste sans réponse : {part}",
+        "Dit deel is niet begrepen en niet beantwoord: {part}",
+    ),
+    "read_as": ("Read as: {words}.", "Lu comme : {words}.", "Gelezen als: {words}."),
     "what_rule": ("rule(s)", "règle(s)", "regel(s)"),
     "what_ebix": ("ebIX reason(s)", "motif(s) ebIX", "ebIX-reden(en)"),
     "what_kind": ("kind(s) of message", "sorte(s) de message", "soort(en) bericht"),
@@ -221,6 +269,7 @@ MARKETS: dict[str, tuple[str, str, str]] = {
     "FR": ("France", "la France", "Frankrijk"),
     "NL": ("the Netherlands", "les Pays-Bas", "Nederland"),
     "BE": ("Belgium", "la Belgique", "België"),
+    "DK": ("Denmark", "le Danemark", "Denemarken"),
     "common": ("common rules", "règles communes", "gemeenschappelijke regels"),
 }
 THINGS: dict[str, tuple[str, str, str]] = {

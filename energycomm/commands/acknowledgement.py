@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.options import options_of
-from energycomm.commands.outgoing import chosen
+from energycomm.commands.outgoing import chosen, send_again
 from energycomm.commands.output import Form, listed
 from energycomm.commands.recording import recorded
 from energycomm.config import load
@@ -61,5 +61,5 @@ def retry(
     """
     named = chosen(envelopes, everything, "envelopes", "numbers")
     with open_store(load()) as store:
-        number = retry_rows(store, named)
+        number = send_again(named, lambda ids: retry_rows(store, ids), "envelope", "acknowledgements")
     typer.echo(f"{counted(number, 'acknowledgement is', 'acknowledgements are')} due again")

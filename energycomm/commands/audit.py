@@ -39,7 +39,7 @@ def list_(
     """
     with open_store(load()) as store:
         try:
-            page = list_audit(store, **wanted.model_dump(), limit=form.taken(limit), cursor=cursor)
+            page = list_audit(store, **wanted.known(store.engine).model_dump(), limit=form.taken(limit), cursor=cursor)
         except ValueError:
             raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
     head = ("at", "person", "via", "action", "what", "subject", "status", "from", "line")

@@ -44,6 +44,9 @@ def edit_(
     Example: energycomm correct edit 17 --yes --why "index typed wrong, confirmed by telephone"
     """
     config = load()
+    if show and (file is not None or yes):
+        other = "--yes" if yes else "--file"
+        raise UserError(f"--print and {other} contradict each other.", "Choose one of them.")
     if yes and not why.strip():
         raise UserError("Give a reason; it is recorded with the edit.", 'Add --why "...".')
     with open_store(config) as store:

@@ -54,7 +54,7 @@ def tickets_(
         elif set_state or owner or due or link:
             raise UserError("Which ticket is to be changed?", "Name its number.")
         else:
-            found = tickets(store, **wanted.model_dump())
+            found = tickets(store, **wanted.known(store.engine).model_dump())
     if number is not None and not form.json and not form.tabular:
         _print_ticket(found[0])
     else:

@@ -49,7 +49,7 @@ def list_(
     """
     try:
         with open_store(load()) as store:
-            page = list_envelopes(store.engine, **wanted.model_dump(), limit=limit, cursor=cursor)
+            page = list_envelopes(store.engine, **wanted.known(store.engine).model_dump(), limit=limit, cursor=cursor)
     except ValueError:
         raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
     form.show(

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from energycomm.choices import advice_of
 from energycomm.commands.output import Form, Json, listed, print_facts, print_json
 from energycomm.config import load
 from energycomm.eis.calorific import energy, published
@@ -35,6 +36,9 @@ def values(
     """
     with open_store(load()) as store:
         found = published(store.engine, None if month is None else _month(month), station)
+        if not found and station is not None and not published(store.engine, None, station):
+            there = {one.station for one in published(store.engine)}
+            raise UserError(f"{station!r} is no station with a calorific value.", advice_of(station, sorted(there)))
     rows = [(one.market, one.month, one.station, one.name, one.value, one.message_id) for one in found]
     head = ("market", "month", "station", "name", "kWh/m3", "message")
     form.show(found, head, rows, counted(len(rows), "calorific value"))

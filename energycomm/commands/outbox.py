@@ -9,7 +9,7 @@ import typer
 from energycomm.backoffice.notification import list_outbox
 from energycomm.backoffice.notification import retry as retry_rows
 from energycomm.commands.options import options_of
-from energycomm.commands.outgoing import chosen
+from energycomm.commands.outgoing import chosen, send_again
 from energycomm.commands.output import Form, Json, listed, print_json
 from energycomm.commands.recording import recorded
 from energycomm.config import load
@@ -57,7 +57,7 @@ def retry(
     """
     named = chosen(ids, everything, "notifications")
     with open_store(load()) as store:
-        number = retry_rows(store, named)
+        number = send_again(named, lambda ids: retry_rows(store, ids), "notification", "notifications")
     if json:
         print_json({"due_again": number})
         return

@@ -121,7 +121,7 @@ def list_(
     Example: energycomm request list --state refused
     """
     with open_store(load()) as store:
-        found = list_requests(store.engine, **wanted.model_dump(), limit=limit)
+        found = list_requests(store.engine, **wanted.known(store.engine).model_dump(), limit=limit)
     form.show(
         found,
         ("id", "market", "kind", "access point", "made", "state", "code", "overdue"),

@@ -13,6 +13,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.masking import disclosing
 from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.listsearch import AuditSearch
 from energycomm.webservice import accounts, audit, sessions, tokens
 from energycomm.webservice.people import known_people
 from energycomm.webservice.roles import Person, Role
@@ -157,6 +158,8 @@ def sessions_(
     """
     with open_store(load()) as store:
         found = sessions.list_sessions(store, person)
+        if not found:
+            AuditSearch(person=person).known(store.engine)
     form.show(
         found,
         ("session", "person", "via", "address", "device", "began", "last use", "ends"),

@@ -176,6 +176,7 @@ def audit_page(
     request: Request, person: Administrator, shared: Shared, asked: Annotated[Listing, Query()]
 ) -> HTMLResponse:
     """Who read or changed what, the newest first; looking is a line too."""
+    asked.known(shared.store.engine)
     try:
         found = audit.list_audit(shared.store, **asked.model_dump(), limit=LINES)
     except (ValueError, OverflowError):

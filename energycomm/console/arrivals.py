@@ -50,6 +50,7 @@ class Listing(EnvelopeSearch):
 def listing(request: Request, person: Worker, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """What arrived, the newest first unless it is sorted otherwise."""
     engine, words = shared.store.engine, words_of(request)
+    asked.known(engine)
     if asked.format:
         return sheet(COLUMNS, words, _all(engine, asked), asked.format, "envelopes")
     try:

@@ -40,6 +40,7 @@ from energycomm.eis.tallies import (
 )
 from energycomm.invoicing.keeping import contested
 from energycomm.kernel.instants import instant, micros
+from energycomm.pipeline.listsearch import CivilDay
 from energycomm.texts.catalogues import LANGUAGES
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
@@ -55,7 +56,7 @@ DAYS = 14
 
 @router.get("/", openapi_extra=UNRECORDED)
 def today(
-    request: Request, person: Anybody, shared: Shared, on: Annotated[date | None, Query(alias="day")] = None
+    request: Request, person: Anybody, shared: Shared, on: Annotated[CivilDay | None, Query(alias="day")] = None
 ) -> Response:
     """Arrivals of a day and their outcomes; the page of the present day renews itself. Who may see none of it is led to
     what they may do."""

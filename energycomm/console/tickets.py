@@ -52,6 +52,7 @@ class Listing(TicketSearch):
 def listing(request: Request, person: Reader, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """The tickets in a state, those that are due first."""
     words, sort = words_of(request), asked.sort or "due"
+    asked.known(shared.store.engine)
     found = tickets(shared.store, state=None if asked.state == "all" else asked.state, sort=sort)
     mine = [one for one in found if asked.owner in (None, one.owner)]
     if asked.format:

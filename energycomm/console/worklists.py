@@ -173,6 +173,7 @@ def requests(request: Request, person: Reader, shared: Shared, asked: Annotated[
     if asked.state == OWED:
         return _owed(request, shared, asked)
     words = words_of(request)
+    asked.known(shared.store.engine)
     if asked.format:
         return sheet(COLUMNS, words, _all_requests(shared.store.engine, asked), asked.format, "requests")
     found = list_requests(shared.store.engine, **asked.wanted, cursor=asked.before, limit=PAGE)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 PARTS = {
     "The gateway": ("constraints.txt",),
-    "The assistant, an extra": ("constraints-assistant.txt", "constraints-torch.txt"),
+    "The assistant, an extra": ("constraints-assistant.txt", "constraints-assistant-training.txt", "constraints-torch.txt"),
 }
 """Heading -> files with the pins."""
 

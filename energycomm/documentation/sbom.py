@@ -58,7 +58,8 @@ def bill(root: Path) -> str:
     shipped = [_script(root, script) for script in scripts(root)]
     for component in (*made.values(), *shipped):
         bom.components.add(component)
-    asked = [*project["dependencies"], *project["optional-dependencies"]["assistant"]]
+    extras = project["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["assistant"], *extras["assistant-training"]]
     bom.register_dependency(own, [*_named(asked, made), *shipped])
     for name, component in made.items():
         bom.register_dependency(component, _named(_requirements(name), made))

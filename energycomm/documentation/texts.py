@@ -117,6 +117,7 @@ MAKERS: dict[str, tuple[int, ...] | None] = {
     "refuse": (2, 3),
     "AdapterCode": (3,),
     "Code": (2,),
+    "Stored": (0, 2),
 }
 """What makes them -> places of the arguments that are texts, None for all; beside those whose name is one of `TOLD`."""
 

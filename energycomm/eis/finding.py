@@ -122,6 +122,20 @@ def values_near(connection: Connection, word: str) -> list[FoundRow]:
     return [row for one in FINDABLE.values() for column in one.columns for row in asked.near(one, column, word)]
 
 
+def points_like(connection: Connection, text: str) -> list[str]:
+    """Identifiers of access points that hold a text, or with one sign wrong; a few of them, the best first.
+
+    Args:
+      connection: to the store.
+      text: what somebody typed for an identifier.
+    """
+    points = FINDABLE["access_point"]
+    asked = _Questions(connection)
+    near = len(text) >= SHORTEST_SIMILAR and len(set(text)) >= DIFFERENT
+    found = asked.like(points, "identifier", [text]) or (asked.near(points, "identifier", text) if near else [])
+    return [row.value for row in sorted(found, key=lambda row: (HOW.index(row.how), row.value))[:3]]
+
+
 def customers_named(connection: Connection, text: str, *, mistyped: bool) -> list[FoundRow]:
     """Customers whose names hold all words of a text, or words that begin like them.
 

@@ -50,7 +50,7 @@ from energycomm.eis.store import Store, StoreReader, StoreTransaction
 from energycomm.erasure.files import files_in, folders_of, replace, sha256_of
 from energycomm.erasure.persons import Person, Said, person_at
 from energycomm.erasure.places import PLACES, Place
-from energycomm.erasure.redaction import Whose, readable, redacted
+from energycomm.erasure.redaction import Whose, opened_out, readable, redacted
 from energycomm.errors import Absent, DamagedRow, UserError
 from energycomm.kernel.codec import decode, encode
 from energycomm.kernel.instants import instant, now_micros
@@ -601,7 +601,9 @@ class _Run:
 
     def changes(self, table: Table, row: Mapping[str, Any], *, sure: bool) -> dict[str, Any]:
         """Column -> what it is to hold, of those that tell of the customer."""
-        scrub = self.person.traces.scrub_surely if sure else self.person.traces.scrub_wholly
+        traces = self.person.traces
+        scrub = traces.scrub_surely if sure else traces.scrub_wholly
+        tells = traces.surely_in if sure else traces.in_text
         found: dict[str, Any] = {}
         for column in table.columns:
             value, name = row[column.name], column.name
@@ -609,7 +611,7 @@ class _Run:
                 continue
             if isinstance(column.type, String) and isinstance(value, str):
                 clean: Any = self._kernel_xml(value) if _holds_kernel(table, name) else None
-                clean = scrub(value) if clean is None else clean
+                clean = opened_out(scrub(value), tells) if clean is None else clean
             elif isinstance(column.type, LargeBinary) and name == "content":
                 point = frozenset((self.person.stay.access_point,))
                 clean = redacted(bytes(value), Whose(self.person.traces, point))

@@ -3,7 +3,9 @@
 A value in a file is the customer's if the smallest part around it that names an access point names the customer's. A
 part that names none, beside parts of the same kind that do, stands by itself: it is the customer's if it has a full
 name or a contact. In XML and JSON the parts are elements, in EDIFACT what follows an access point, elsewhere lines.
-Zips are opened, and so are files encrypted under a key of the ring: what remains of those is kept in clear.
+Zips are opened, and so are files encrypted under a key of the ring: what remains of those is kept in clear. A document
+in base64 or gzip inside of a file is a file of its own if it names an access point; otherwise it is a value of the part
+that it stands in, as a name in other spellings is.
 """
 
 from __future__ import annotations
@@ -13,11 +15,23 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterator
+from itertools import pairwise
 from typing import Any, Final
 from xml.parsers import expat
 
 from msgspec import Struct, field, structs
 
+from energycomm.erasure.packed import (
+    DEEPEST,
+    entries,
+    hidden,
+    packed_again,
+    runs,
+    said,
+    spellings,
+    unzipped,
+    zipped_like,
+)
 from energycomm.erasure.traces import Traces
 from energycomm.kernel.personal import ERASED
 from energycomm.transport.forms import form_of
@@ -25,9 +39,6 @@ from energycomm.transport.keys import KeyRing
 from energycomm.transport.windows import Window
 
 _HEAD: Final = 4096
-
-DEEPEST: Final = 8
-"""Zips inside each other that are opened."""
 
 _TAG = re.compile(rb"""<[^\s/>]+((?:\s+[^\s=>]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*/?>""")
 _ATTRIBUTE = re.compile(rb"""[^\s=>]+\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -37,6 +48,8 @@ _INTERCHANGE = re.compile(r"\s*UN[A-Z][^\n]*'")
 _SEGMENT = re.compile(r"(?:\?.|[^'?])*'?|\?$", re.DOTALL)
 _ELEMENT = re.compile(r"(?:\?.|[^+'?])+", re.DOTALL)
 _RELEASE = re.compile(r"\?(.)|:", re.DOTALL)
+_CELL: Final = re.compile(r"""(?:&#?\w+;|[^"'<>;|,\t\r\n])+""")
+"""A value of a text of no known form."""
 _WORD: Final = re.compile(r"(?<!\w)[0-9A-Za-z]{8,40}(?!\w)")
 """What may be an identifier of an access point."""
 _MARK: Final = ERASED.encode()
@@ -57,6 +70,7 @@ class Whose(Struct, frozen=True):
       elements: elements whose content is a customer's: of files of the customer's time; of others none.
       known: of files that nobody digested: says which words of one are access points. A name alone is no proof there:
         nothing is taken out unless the file names the customer's access point, or has a full name or a contact.
+      deep: words stand in the file packed, or in other spellings: every value is opened.
     """
 
     traces: Traces
@@ -64,6 +78,32 @@ class Whose(Struct, frozen=True):
     others: frozenset[str] = frozenset()
     elements: frozenset[str] = frozenset()
     known: Callable[[Collection[str]], frozenset[str]] | None = None
+    deep: bool = False
+
+    def told_by(self, value: str) -> bool:
+        """Whether a value tells of the customer, packed or spelt otherwise too."""
+        return self.traces.told_by(value) or (self.deep and any(map(self.traces.told_by, self._beneath(value))))
+
+    def surely_in(self, value: str) -> bool:
+        """The same of a full name or a contact."""
+        return self.traces.surely_in(value) or (self.deep and any(map(self.traces.surely_in, self._beneath(value))))
+
+    def scrub(self, text: str) -> str:
+        """A text of the customer's without the words that tell of one."""
+        clean = self.traces.scrub(text)
+        return opened_out(clean, self.traces.in_text, self.names) if self.deep else clean
+
+    def _beneath(self, value: str) -> Iterator[str]:
+        """What a value says packed or spelt otherwise; a document that names an access point is no value."""
+        yield from spellings(value)
+        for run in runs(value):
+            texts = tuple(said(run.content))
+            if not any(map(self.names, texts)):
+                yield from texts
+
+    def names(self, text: str) -> bool:
+        """Whether a text names an access point that is known."""
+        return any(point in text for point in (*self.points, *self.others))
 
     def owner(self, text: str) -> tuple[bool, bool]:
         """Whether a value is an access point of the customer's, or another."""
@@ -82,11 +122,34 @@ def redacted(content: bytes, whose: Whose, keys: KeyRing | None = None, depth: i
     """
     if content.startswith(b"PK\x03\x04") and depth < DEEPEST:
         return _zip(content, whose, keys, depth)
+    if depth < DEEPEST and (inside := unzipped(content)) is not None:
+        clean = redacted(inside, whose, keys, depth + 1)
+        return content if clean == inside else zipped_like(content, clean)
     clear = None if keys is None or depth >= DEEPEST else _decrypted(content, keys)
     if clear is not None:
         opened = redacted(clear, whose, keys, DEEPEST if not zipfile.is_zipfile(io.BytesIO(clear)) else depth)
         return content if opened == clear else opened
-    return _member(content, whose)
+    return _member(content, whose, depth)
+
+
+def opened_out(text: str, tells: Callable[[str], bool], apart: Callable[[str], bool] = lambda _text: False) -> str:
+    """A text without what tells of the customer packed, or in other spellings.
+
+    Args:
+      text: the text, without what tells of the customer plainly.
+      tells: whether a text does.
+      apart: whether a text that was packed is a document by itself, and stays.
+    """
+    parts, done = [], 0
+    for run in runs(text):
+        texts = tuple(said(run.content))
+        if any(map(tells, texts)) and not any(map(apart, texts)):
+            parts += [text[done : run.start], ERASED]
+            done = run.end
+    rest = "".join((*parts, text[done:]))
+    if not any(map(tells, spellings(rest))):
+        return rest
+    return _CELL.sub(lambda cell: ERASED if any(map(tells, spellings(cell[0]))) else cell[0], rest)
 
 
 def readable(content: bytes, keys: KeyRing) -> bool:
@@ -95,12 +158,10 @@ def readable(content: bytes, keys: KeyRing) -> bool:
 
 
 def _zip(content: bytes, whose: Whose, keys: KeyRing | None, depth: int) -> bytes:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as before:
-            entries = [(one, before.read(one)) for one in before.infolist()]
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError, ValueError):
+    found = entries(content)
+    if found is None:
         return content  # nobody could read it: it is searched as it is elsewhere
-    done = [(one, part, redacted(part, whose, keys, depth + 1)) for one, part in entries]
+    done = [(one, part, redacted(part, whose, keys, depth + 1)) for one, part in found]
     if all(part is clean or part == clean for _, part, clean in done):
         return content
     buffer = io.BytesIO()
@@ -121,19 +182,46 @@ def _decrypted(content: bytes, keys: KeyRing) -> bytes | None:
     return None
 
 
-def _member(content: bytes, whose: Whose) -> bytes:
+def _member(content: bytes, whose: Whose, depth: int) -> bytes:
     text, encoding = _text(content)
-    said = _released(text) if _INTERCHANGE.match(text) else text
-    there = whose.traces.in_text(said) or (
-        any(name in text for name in whose.elements) and any(point in text for point in whose.points)
+    plain = _released(text) if _INTERCHANGE.match(text) else text
+    beneath = "\n".join(hidden(text, depth))
+    packed = whose.traces.in_text(beneath)
+    there = (
+        packed
+        or whose.traces.in_text(plain)
+        or (any(name in text for name in whose.elements) and any(point in text for point in whose.points))
     )
     if not there:
         return content
     if whose.known is not None:
-        if not any(point in text for point in whose.points) and not whose.traces.surely_in(said):
+        everything = f"{plain}\n{beneath}"
+        if not any(point in everything for point in whose.points) and not whose.traces.surely_in(everything):
             return content
-        points = whose.known(frozenset(_WORD.findall(text)))
+        points = whose.known(frozenset(_WORD.findall(f"{text}\n{beneath}")))
         whose = structs.replace(whose, others=whose.others | (points - whose.points), known=None)
+    if packed:
+        whose = structs.replace(whose, deep=True)
+        rest = _documents(text, whose, depth)
+        if rest != text:
+            text, content = rest, rest.encode(encoding, "replace")
+    return _formed(content, text, encoding, whose)
+
+
+def _documents(text: str, whose: Whose, depth: int) -> str:
+    """A text whose packed documents, that name an access point, are without the customer."""
+    parts, done = [], 0
+    for run in runs(text):
+        if depth < DEEPEST and any(map(whose.names, said(run.content, depth + 1))):
+            clean = redacted(run.content, structs.replace(whose, deep=False), None, depth + 1)
+            if clean != run.content:
+                parts += [text[done : run.start], packed_again(text[run.start : run.end], clean)]
+                done = run.end
+    return "".join((*parts, text[done:]))
+
+
+def _formed(content: bytes, text: str, encoding: str, whose: Whose) -> bytes:
+    """XML, JSON, EDIFACT or lines without the customer."""
     head = text.lstrip("\ufeff \t\r\n")[:1]
     if head == "<":
         found = _xml(content, whose)
@@ -234,9 +322,13 @@ def _xml(content: bytes, whose: Whose) -> bytes | None:
                     parent.below.append(place)
         _close(node, parent, whose, gone)
 
+    def comment(value: str) -> None:
+        begin = parser.CurrentByteIndex + len(b"<!--")
+        open_[-1].values.append(((begin, content.index(b"-->", begin)), value))
+
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = lambda text: open_[-1].text.append(text)
-    parser.StartDoctypeDeclHandler = refuse
+    parser.StartDoctypeDeclHandler, parser.CommentHandler = refuse, comment
     try:
         parser.Parse(content, True)
     except (expat.ExpatError, ValueError):
@@ -252,7 +344,8 @@ def _xml(content: bytes, whose: Whose) -> bytes | None:
     if root.other:
         return clean
     text, encoding = _text(clean)
-    return whose.traces.scrub(text).encode(encoding, "replace") if whose.traces.in_text(text) else clean
+    rest = whose.scrub(text)
+    return clean if rest == text else rest.encode(encoding, "replace")
 
 
 def _attributes(content: bytes, tag: re.Match[bytes]) -> Iterator[re.Match[bytes]]:
@@ -267,11 +360,11 @@ def _close(node: _Node, parent: _Node, whose: Whose, gone: list[Span]) -> None:
         node.own, node.other = node.own or own, node.other or other
         if own or other:
             points.add(place)
-    told = [place for place, value in node.values if place not in points and whose.traces.told_by(value)]
+    told = [place for place, value in node.values if place not in points and whose.told_by(value)]
     if told and not points:
         told = [place for place, _ in node.values]  # a name, and what stands beside it: title, date of birth
-    words = [value for place, value in node.values if place in told and whose.traces.told_by(value)]
-    node.sure = node.sure or len(set(words)) > 1 or any(whose.traces.surely_in(word) for word in words)
+    words = [value for place, value in node.values if place in told and whose.told_by(value)]
+    node.sure = node.sure or len(set(words)) > 1 or any(map(whose.surely_in, words))
     node.named += told
     for one in node.doubts:
         if one.sure and one.tag in node.pointed:
@@ -345,11 +438,11 @@ def _walk(held: Any, whose: Whose, waiting: Waiting, *, personal: bool) -> tuple
             has_own, has_other = whose.owner(value)
             if not has_own and not has_other:
                 if below:
-                    mine.append((_setting(held, key, ERASED), whose.traces.surely_in(value)))
-                elif whose.traces.told_by(value):
-                    clean = whose.traces.scrub(value)
+                    mine.append((_setting(held, key, ERASED), whose.surely_in(value)))
+                elif whose.told_by(value):
+                    clean = whose.scrub(value)
                     change = _setting(held, key, clean if clean != value else ERASED)
-                    mine.append((change, whose.traces.surely_in(value)))
+                    mine.append((change, whose.surely_in(value)))
         own, other = own or has_own, other or has_other
     for inside in alone:
         # Of a list some items name access points: one that names none stands by itself.
@@ -380,8 +473,7 @@ def _lines(text: str, whose: Whose) -> Iterator[str]:
     """Lines, or segments of EDIFACT, without the customer."""
     edifact = _INTERCHANGE.match(text) is not None
     another = False
-    pieces = _SEGMENT.findall(text) if edifact else re.split(r"(?<=\n)", text)
-    for piece in pieces:
+    for piece in _SEGMENT.findall(text) if edifact else _whole_lines(text, whose):
         own = any(point in piece for point in whose.points)
         if own:
             another = False
@@ -390,13 +482,26 @@ def _lines(text: str, whose: Whose) -> Iterator[str]:
         if another:
             yield piece
         else:
-            yield _segment(piece, whose.traces) if edifact else whose.traces.scrub(piece)
+            yield _segment(piece, whose) if edifact else whose.scrub(piece)
         another = another and edifact
 
 
-def _segment(segment: str, traces: Traces) -> str:
+def _whole_lines(text: str, whose: Whose) -> list[str]:
+    """The lines of a text; base64 in several lines is one of them."""
+    wrapped = [run for run in runs(text) if "\n" in text[run.start : run.end]] if whose.deep else []
+    cuts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
+    cuts = [cut for cut in cuts if not any(run.start < cut < run.end for run in wrapped)]
+    return [text[first:last] for first, last in pairwise(cuts)]
+
+
+def _segment(segment: str, whose: Whose) -> str:
     """A segment of EDIFACT without the elements that tell of the customer: a name may be in several components."""
-    return _ELEMENT.sub(lambda found: ERASED if traces.in_text(_released(found[0])) else found[0], segment)
+
+    def clean(found: re.Match[str]) -> str:
+        plain = _released(found[0])
+        return ERASED if whose.scrub(plain) != plain else found[0]
+
+    return _ELEMENT.sub(clean, segment)
 
 
 def _released(text: str) -> str:

@@ -6,13 +6,19 @@ page, with the same words allowed everywhere. That of messages is `energycomm.pi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from sqlalchemy import Column, Connection, Engine, literal, select
 
-from energycomm.choices import Closed, closed
+from energycomm.choices import Closed, UnknownWord, advice_of, closed
+from energycomm.eis import tables
+from energycomm.eis.database import reading
 from energycomm.eis.envelopes import ENVELOPE_ORDERS
+from energycomm.eis.finding import points_like
 from energycomm.eis.fitting import comparable
 from energycomm.eis.received_requests import OWED_ORDERS
 from energycomm.eis.requests import REQUEST_ORDERS
@@ -24,12 +30,33 @@ from energycomm.eis.states import (
     TICKET_STATES,
 )
 from energycomm.engine.rule import RULE_ORDERS, RULE_SETS
+from energycomm.fielderrors import WORDS
 from energycomm.kernel.family import KINDS
 from energycomm.market.installed import installed_adapters
 
 Words = Annotated[str, AfterValidator(comparable)]
 Market = Annotated[Words, *closed("market that is installed", lambda: installed_adapters())] | None
-Day = Annotated[datetime, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
+
+
+def _written(value: object) -> object:
+    """A day or an instant as it is written; a bare number would be taken for seconds since 1970."""
+    if isinstance(value, int | float) or (isinstance(value, str) and _number(value)):
+        raise ValueError(WORDS["datetime_parsing"])
+    return value
+
+
+def _number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+Instant = Annotated[datetime, BeforeValidator(_written)]
+"""A day or an instant."""
+Day = Annotated[Instant, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
+CivilDay = Annotated[date, BeforeValidator(_written)]
 
 MARKET = Field(default=None, description="Only of this market, by its ISO code.")
 ORDER = Field(default=None, description="Sorted by this column, with - before it from the end.")
@@ -52,10 +79,71 @@ def by(*columns: str) -> tuple[Closed]:
     return closed("column to sort by", [sign + column for column in columns for sign in ("", "-")])
 
 
+class Stored(NamedTuple):
+    """What a filter names that is no word of ours but somebody's or something's own name.
+
+    Attributes:
+      what: what it names: "access point".
+      columns: where such names stand; the filter names something if one of them holds it.
+      close: the names to choose from instead, where there are few or an index finds those like it.
+      advice: what else to do.
+    """
+
+    what: str
+    columns: tuple[Column[Any], ...]
+    advice: str
+    close: Callable[[Connection, str], Iterable[str]] = lambda _connection, _name: ()
+
+
+def _people(connection: Connection, _: str) -> Iterable[str]:
+    names = select(tables.account.c.name).union(select(tables.ticket.c.owner).where(tables.ticket.c.owner.is_not(None)))
+    return connection.execute(names).scalars()
+
+
+ACCESS_POINT = Stored(
+    "access point of this store",
+    (tables.access_point.c.identifier,),
+    "`energycomm find` looks for a part of it too.",
+    points_like,
+)
+SERIES = Stored(
+    "numbered series of this store", (tables.envelope.c.series_key,), "`energycomm envelope list` has them."
+)
+ENVELOPE = Stored("envelope of this store", (tables.envelope.c.id,), "`energycomm envelope list` lists them.")
+OWNER = Stored(
+    "person with a ticket or an account",
+    (tables.ticket.c.owner, tables.account.c.name),
+    "`energycomm correct tickets` lists owners.",
+    _people,
+)
+PERSON = Stored(
+    "person of this store",
+    (tables.audit.c.person, tables.account.c.name),
+    "`energycomm user list` lists accounts.",
+    _people,
+)
+
+
 class ListSearch(BaseModel):
     """What a list is restricted to. What is empty or not given does not restrict."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    stored: ClassVar[Mapping[str, Stored]] = MappingProxyType({})
+    """Filters that name something of the store."""
+
+    def known(self, engine: Engine) -> Self:
+        """Itself, if the store has what it names: a list that is empty for a typing error would be a false answer.
+
+        Raises:
+          UnknownWord: something that it names is not there.
+        """
+        asked = {name: one for name, one in self.stored.items() if getattr(self, name) is not None}
+        if asked:
+            with reading(engine) as connection:
+                for name, one in asked.items():
+                    _refuse_absent(connection, name, getattr(self, name), one)
+        return self
 
     @model_validator(mode="before")
     @classmethod
@@ -65,8 +153,19 @@ class ListSearch(BaseModel):
         return {name: value for name, value in given.items() if not isinstance(value, str) or value.strip()}
 
 
+def _refuse_absent(connection: Connection, name: str, value: Any, one: Stored) -> None:
+    for column in one.columns:
+        if connection.execute(select(literal(1)).where(column == value).limit(1)).first() is not None:
+            return
+    close = list(one.close(connection, str(value)))
+    advice = advice_of(str(value), close) if close else one.advice
+    raise UnknownWord(name, str(value), f"{str(value)!r} is no {one.what}.", advice)
+
+
 class EnvelopeSearch(ListSearch):
     """Envelopes that arrived."""
+
+    stored = MappingProxyType({"series": SERIES})
 
     state: Annotated[Words, *closed("state of an envelope", ENVELOPE_STATES)] | None = Field(
         default=None, description="Only in this state: done, failed, ..."
@@ -77,6 +176,8 @@ class EnvelopeSearch(ListSearch):
 
 class RequestSearch(ListSearch):
     """Requests to the markets."""
+
+    stored = MappingProxyType({"access_point": ACCESS_POINT})
 
     state: Annotated[Words, *closed("state of a request", REQUEST_STATES)] | None = Field(
         default=None, description="Only in this state: built, sent, done, refused, dead, ..."
@@ -113,6 +214,8 @@ class AcknowledgementSearch(ListSearch):
 class TicketSearch(ListSearch):
     """Tickets."""
 
+    stored = MappingProxyType({"owner": OWNER})
+
     state: Annotated[Words, *closed("state of a ticket", TICKET_STATES)] | None = Field(
         default=None, description="Only in this state: open, waiting, closed."
     )
@@ -122,6 +225,8 @@ class TicketSearch(ListSearch):
 
 class AuditSearch(ListSearch):
     """Lines of the audit."""
+
+    stored = MappingProxyType({"person": PERSON})
 
     person: Words | None = Field(default=None, max_length=120, description="Only of this person.")
     action: Annotated[Words, *closed("action of the audit", AUDIT_ACTIONS)] | None = Field(
@@ -162,5 +267,5 @@ class RuleSearch(ListSearch):
     rule_set: Annotated[Words, *closed("rule set", RULE_SETS)] | None = Field(
         default=None, description="Only of this set: validation_in."
     )
-    on: date | None = Field(default=None, description="Only those in force on this day.")
+    on: CivilDay | None = Field(default=None, description="Only those in force on this day.")
     sort: Annotated[Words, *by(*RULE_ORDERS)] | None = ORDER

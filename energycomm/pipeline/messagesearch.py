@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
+from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -19,7 +20,7 @@ from energycomm.eis.tallies import combinations
 from energycomm.engine.catalogue import Catalogue
 from energycomm.kernel.family import KINDS
 from energycomm.market.installed import Markets
-from energycomm.pipeline.listsearch import MARKET, ORDER, ListSearch, Market, Words, by
+from energycomm.pipeline.listsearch import ACCESS_POINT, ENVELOPE, MARKET, ORDER, Instant, ListSearch, Market, Words, by
 
 
 def _named(text: str) -> str:
@@ -29,6 +30,8 @@ def _named(text: str) -> str:
 
 class MessageSearch(ListSearch):
     """What a list of messages is restricted to, and its order."""
+
+    stored = MappingProxyType({"access_point": ACCESS_POINT, "envelope": ENVELOPE})
 
     access_point: Words | None = Field(default=None, max_length=40, description="Only of this access point: PRM, EAN.")
     code: Words | None = Field(
@@ -46,8 +49,8 @@ class MessageSearch(ListSearch):
     particular: Annotated[Words, AfterValidator(_named)] | None = Field(
         default=None, max_length=521, description="Only with this value under the market's own name, NAME=VALUE."
     )
-    since: datetime | None = Field(default=None, description="Received at or after this day or instant.")
-    until: datetime | None = Field(default=None, description="Received before this day or instant.")
+    since: Instant | None = Field(default=None, description="Received at or after this day or instant.")
+    until: Instant | None = Field(default=None, description="Received before this day or instant.")
 
     sort: Annotated[Words, *by(*MESSAGE_ORDERS)] | None = ORDER
 
@@ -63,8 +66,9 @@ class MessageSearch(ListSearch):
           zone: of days and instants that name no offset.
 
         Raises:
-          UnknownWord: nothing has the code, or nothing of the type can arrive.
+          UnknownWord: nothing has the code, nothing of the type can arrive, or there is no such point or envelope.
         """
+        self.known(engine)
         return MessageFilter(
             access_point=self.access_point,
             codes=() if self.code is None else error_codes_of(engine, catalogue(), self.code),

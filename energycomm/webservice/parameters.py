@@ -9,6 +9,7 @@ from fastapi import Depends, Header, Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from energycomm.eis.fitting import comparable
+from energycomm.pipeline.listsearch import Instant
 from energycomm.pipeline.listsearch import Market as OneMarket
 from energycomm.pipeline.listsearch import Words as Words
 from energycomm.webservice.identity import require
@@ -27,11 +28,11 @@ Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 Cursor = Annotated[Words | None, Query(max_length=60, description="Continue where a former answer ended: its `next`.")]
 AccessPoint = Annotated[Words | None, Query(max_length=40, description="Only of this access point: PRM, EAN.")]
 Since = Annotated[
-    Annotated[datetime, AfterValidator(_aware)] | None,
+    Annotated[Instant, AfterValidator(_aware)] | None,
     Query(description="At or after this instant; UTC where it names no offset."),
 ]
 Until = Annotated[
-    Annotated[datetime, AfterValidator(_aware)] | None,
+    Annotated[Instant, AfterValidator(_aware)] | None,
     Query(description="Before this instant; UTC where it names no offset."),
 ]
 Identifier = Annotated[Words, Path(max_length=40, description="Identifier of the access point: PRM, EAN.")]

@@ -27,7 +27,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         SCHEMA,
     ),
     "json/WholesaleSettlement/EmptyJsonObject.json": ("TYPE_NOT_OURS", SCHEMA),
-    "json/WholesaleSettlement/FailSchemeValidationRequestWholesaleSettlement.json": ("SYN_MISSING", SCHEMA),
+    "json/WholesaleSettlement/FailSchemeValidationRequestWholesaleSettlement.json": ("HEADER_INVALID", SCHEMA),
     "json/WholesaleSettlement/InvalidJsonRequestWholesaleSettlement.json": ("FORM_UNEXPECTED", SCHEMA),
     "xml/AggregatedMeasure/BadVersionRequestAggregatedMeasureData.xml": ("VERSION_UNKNOWN", VERSION),
     "xml/AggregatedMeasure/InvalidRequestAggregatedMeasureData.xml": ("FORM_UNEXPECTED", SCHEMA),

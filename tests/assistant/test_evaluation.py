@@ -67,6 +67,23 @@ def test_a_dutch_question_is_either_developed_on_or_kept_unseen_and_has_an_engli
     assert {q.twin for q in [*dutch, *unseen]} <= {q.twin for q in developed if q.language == "en"}
 
 
+def test_foreign_questions_are_forty_of_every_kind_and_half_of_them_is_hidden() -> None:
+    questions = forms.read(QUESTIONS / "foreign.jsonl", forms.TestQuestion)
+    assert Counter(q.kind for q in questions) == {"regular": 20, "hard": 6, "version": 4, "unanswerable": 10}
+    assert len({q.twin for q in questions}) == 40
+    assert all(q.answers and q.relevant for q in questions if q.kind != "unanswerable")
+    assert sum(int(q.twin[1:]) % 2 == 0 for q in questions) == 20
+
+
+def test_every_foreign_answer_stands_where_its_author_says(shared: Path) -> None:
+    pages = list((shared / "assistant" / "data" / "energy_docs").rglob("*.md"))
+    for question in forms.read(QUESTIONS / "foreign.jsonl", forms.TestQuestion):
+        named = [page for page in pages if any(page.as_posix().endswith(r.document or "?") for r in question.relevant)]
+        text = normal(" ".join(page.read_text("utf-8") for page in named))
+        for spellings in question.answers:
+            assert any(normal(spelling) in text for spelling in spellings), (question.id, spellings)
+
+
 def test_a_wrong_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text('# words\n{"id": "a", "kind": "easy"}\n')
     with pytest.raises(UserError, match="line 2"):

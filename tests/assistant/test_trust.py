@@ -187,6 +187,7 @@ LOADERS = {
     ("assistant/classifier/encoder.py", "from_pretrained"): "of a folder that open_model checked",
     ("assistant/classifier/encoder.py", "load_file"): "of a folder that open_model checked",
     ("assistant/classifier/training.py", "load"): "checked in the call; a checkpoint, weights alone",
+    ("assistant/knowledge/bundled.py", "InferenceSession"): "made here, of weights that Packed checked",
     ("assistant/knowledge/embedding.py", "SentenceTransformer"): "checked in the call",
     ("assistant/knowledge/projection.py", "load"): "checked in the call",
     ("assistant/rationale/classifier.py", "from_pretrained"): "checked in the call",

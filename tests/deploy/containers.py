@@ -277,7 +277,7 @@ def try_gateway(compose: Composed) -> None:
 
 def try_assistant(compose: Composed) -> None:
     """Its image, an index, the service, a question."""
-    step("build the assistant: some minutes, 2.5 GB")
+    step("build the assistant: 400 MB")
     with (compose.deploy / "energycomm.toml").open("a") as file:
         file.write("[web]\ntoken_sign_in = true\n")
     shutil.copy(ROOT / "docs" / "operating.md", compose.deploy / "documents")

@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Callable
+from gzip import compress
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,8 @@ from energycomm.transport.keys import StorageKey
 from tests.eis.rows import NOW
 from tests.end_to_end.conftest import Place
 from tests.erasure.left import AFTER, MOREL, MOREL_POINT, PRM, WHY, WORDS, ended, means, mine
-from tests.erasure.searching import in_archives, in_values, on_disk
+from tests.erasure.searching import in_archives, in_values, on_disk, values
+from tests.erasure.spellings import everything, spelt_in
 from tests.pipeline.desk import Desk
 
 NAME = b">Quinquengrogne<"
@@ -69,7 +72,8 @@ SITES = (("_replace", 1), ("_update", 1), ("_update", 4), ("count", 6), ("_rewri
 
 def test_a_run_that_is_killed_with_all_it_holds_is_gone_on_with(desk: Desk) -> None:
     """Inside of transactions, again and again; then a run that is left alone. What went is counted once."""
-    broken = f"<C15><PRM>{PRM}</PRM><Nom>Quinquengrogne</Nom>".encode()
+    packed = b64encode(compress(f"<a><PRM>{PRM}</PRM><Nom>Quinquengrogne</Nom></a>".encode())).decode()
+    broken = f"<C15><PRM>{PRM}</PRM><Nom>Quinquengrogne</Nom><Doc>{packed}</Doc>".encode()
     with desk.store.transaction() as tx:
         number = archive(tx, "broken.xml", io.BytesIO(broken), "directory", NOW).envelope_id
         tx.driver.run("UPDATE envelope SET state = 'failed' WHERE id = ?", (number,))
@@ -88,6 +92,7 @@ def test_a_run_that_is_killed_with_all_it_holds_is_gone_on_with(desk: Desk) -> N
     assert run.counts == expected
     wipe_files(desk.store, AFTER)
     assert {word for _, word in in_values(desk.database, WORDS)} == {"aldegonde"}
+    assert not any(spelt_in(everything(content), LEFT) for _, content in values(desk.database))
     assert on_disk(desk.database, LEFT) == []
     assert verify(desk.database).damaged_rows == 0
 

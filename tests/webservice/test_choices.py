@@ -34,6 +34,22 @@ from tests.webservice.conftest import Site
         ("correct tickets --state opn", "Did you mean open?"),
         ("invoice list --market xx", "Known are: BE, DK, FR, NL."),
         ("access-point overdue --market xx", "Known are: BE, DK, FR, NL."),
+        ("message list --access-point 99000000000018", "is no access point of this store"),
+        ("message list --envelope 99", "is no envelope of this store"),
+        ("message list --since 99999", "2025-01-31"),
+        ("message list --until -3", "2025-01-31"),
+        ("message list --state=", "The word after --state is empty"),
+        ("envelope list --series nothing", "is no numbered series"),
+        ("request list --access-point nobody", "is no access point of this store"),
+        ("correct tickets --of nobody", "is no person with a ticket"),
+        ("audit list --person nobody", "is no person of this store"),
+        ("audit list --since 0", "2025-01-31"),
+        ("rules list --on 0", "2025-01-31"),
+        ("user sessions nobody", "is no person of this store"),
+        ("gas values --station nobody", "is no station"),
+        ("outbox retry 99", "there is none that is dead"),
+        ("acknowledgement retry 99", "there is none that is dead"),
+        ("correct edit 1 --print --yes", "contradict each other"),
     ],
 )
 def test_a_command_refuses_a_filter_that_nothing_can_fit(
@@ -70,6 +86,13 @@ def test_a_word_is_known_in_any_case_of_letters() -> None:
         ("access-points/overdue?market=XX", "market"),
         ("invoices?market=XX", "market"),
         ("corrections/tickets?state=x", "state"),
+        ("corrections/tickets?owner=nobody", "owner"),
+        ("messages?access_point=nobody", "access_point"),
+        ("messages?envelope=99999", "envelope"),
+        ("messages?since=99999", "since"),
+        ("requests?access_point=nobody", "access_point"),
+        ("envelopes?series=nothing", "series"),
+        ("exports/readings?from=0", "from"),
     ],
 )
 def test_the_interface_refuses_a_filter_that_nothing_can_fit(story_site: Site, path: str, target: str) -> None:
@@ -161,3 +184,23 @@ def test_a_cursor_of_another_order_is_refused(story_site: Site) -> None:
     caller = story_site.caller(Role.CONSULTANT)
     following = caller.get("/api/v1/messages?limit=1").json()["next"]
     assert caller.get(f"/api/v1/messages?limit=1&sort=state&cursor={following}").status_code == 422
+
+
+def test_a_mistyped_point_is_refused_with_the_one_that_is_there(story_site: Site) -> None:
+    listed = story_site.caller(Role.CONSULTANT).get("/api/v1/messages?limit=1").json()
+    there = listed["messages"][0]["access_point"]
+    mistyped = f"{there[:5]}{(int(there[5]) + 1) % 10}{there[6:]}"
+    answer = story_site.caller(Role.CONSULTANT).get(f"/api/v1/messages?access_point={mistyped}")
+    assert answer.status_code == 422
+    assert there in answer.json()["advice"]
+
+
+@pytest.mark.parametrize("typed", ["process ", "eis compare  ", "rules list --market "])
+def test_an_empty_word_is_refused(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Of a variable that is not set: it would be the folder one is in, the store itself, or every row.
+    monkeypatch.chdir(tmp_path)
+    words = [*typed.split(), typed[len(typed.rstrip()) + 1 :]]
+    assert cli.main(words) == ExitCode.USAGE
+    assert f"The word after {words[-2]} is empty" in capsys.readouterr().err

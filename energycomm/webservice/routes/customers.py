@@ -28,6 +28,7 @@ from energycomm.erasure.persons import Stay, person_at
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.market.installed import installed_adapters
+from energycomm.pipeline.listsearch import CivilDay
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.identity import address_of
 from energycomm.webservice.parameters import Body, Number, Officer, Shared, Words
@@ -48,7 +49,7 @@ NAMED = 20
 
 Identifier = Annotated[Words, Path(max_length=40, description="Identifier of the customer's access point.")]
 InMarket = Annotated[Words, Path(min_length=2, max_length=2, description="Market of the access point.")]
-At = Annotated[date | None, Query(description="A day on which the customer was there, where there were several.")]
+At = Annotated[CivilDay | None, Query(description="A day on which the customer was there, where there were several.")]
 
 
 class Sought(Body):

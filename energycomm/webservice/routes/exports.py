@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import date
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query, Request
@@ -17,6 +16,7 @@ from energycomm.export.rows import opened_export
 from energycomm.export.subjects import NAMES, Selection
 from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.market.installed import installed_adapters
+from energycomm.pipeline.listsearch import CivilDay
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.parameters import Reader, Shared, Words
 from energycomm.webservice.problems import Problem
@@ -43,8 +43,8 @@ else:
 _running = threading.BoundedSemaphore(AT_ONCE)
 
 Several = Annotated[list[Words] | None, Query(max_length=100)]
-First = Annotated[date | None, Query(description="First civil day, in legal time.")]
-Last = Annotated[date | None, Query(description="Last civil day, included.")]
+First = Annotated[CivilDay | None, Query(description="First civil day, in legal time.")]
+Last = Annotated[CivilDay | None, Query(description="Last civil day, included.")]
 
 
 @router.get(
@@ -134,8 +134,8 @@ def billing(
     contract: Annotated[
         Words, Query(min_length=1, max_length=64, description="Reference of the contract, or its access point.")
     ],
-    first: Annotated[date, Query(description="First civil day, in legal time.")],
-    last: Annotated[date, Query(description="Last civil day, included.")],
+    first: Annotated[CivilDay, Query(description="First civil day, in legal time.")],
+    last: Annotated[CivilDay, Query(description="Last civil day, included.")],
 ) -> Response:
     """Consumption by time class from the readings that hold, terms and changes, what is estimated or missing."""
     about(request, f"billing period {contract} {first} {last}")

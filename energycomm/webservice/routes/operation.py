@@ -130,8 +130,9 @@ def search(
     asked: Annotated[Search, Query()],
 ) -> Response:
     """Received envelopes, the newest first unless they are sorted otherwise."""
+    engine = shared.store.engine
     try:
-        return tagged(request, list_envelopes(shared.store.engine, **asked.model_dump()))
+        return tagged(request, list_envelopes(engine, **asked.known(engine).model_dump()))
     except (ValueError, OverflowError):
         raise bad_cursor(asked.cursor) from None
 

@@ -14,6 +14,7 @@ from energycomm.eis.store import Store
 from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.inbound import Inbound
+from energycomm.pipeline.listsearch import CivilDay
 from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio, wrong_header
 from energycomm.portfolio.comparison import HEAD, Comparison
 from energycomm.portfolio.files import workbook
@@ -43,7 +44,7 @@ Sent = Annotated[bytes, Depends(body_of)]
 Name = Annotated[
     Words, Query(max_length=200, description="File name: of a zip it says whether it is a workbook (.xlsx).")
 ]
-On = Annotated[date | None, Query(description="Day whose supplies are compared; now by default.")]
+On = Annotated[CivilDay | None, Query(description="Day whose supplies are compared; now by default.")]
 _BODY: dict[str, Any] = LARGE | {
     "requestBody": {
         "required": True,

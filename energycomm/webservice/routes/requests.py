@@ -45,7 +45,8 @@ def search(
     asked: Annotated[Search, Query()],
 ) -> Response:
     """The newest first unless they are sorted otherwise."""
-    found = list_requests(shared.store.engine, **asked.model_dump() | {"limit": asked.limit + 1})
+    engine = shared.store.engine
+    found = list_requests(engine, **asked.known(engine).model_dump() | {"limit": asked.limit + 1})
     return tagged(request, page_of(found, asked.limit, lambda one: one.id))
 
 

@@ -56,7 +56,7 @@ def search(
     asked: Annotated[TicketSearch, Query()],
 ) -> Response:
     """The newest first unless they are sorted otherwise."""
-    return tagged(request, tickets(shared.store, **asked.model_dump()))
+    return tagged(request, tickets(shared.store, **asked.known(shared.store.engine).model_dump()))
 
 
 @router.get("/{number}", summary="One ticket", responses=described(Ticket))

@@ -1,0 +1,385 @@
+"""Questions on the store, as operations: messages, requests, tickets, access points and the rest."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import get_args
+
+from msgspec.structs import replace
+
+from assistant.operations.family import (
+    Plan,
+    PointLife,
+    RuleField,
+    Stored,
+    StoreGroup,
+    Thing,
+    Versions,
+    WhyMessage,
+)
+from assistant.operations.slots import Read, Slots, yes_no
+from energycomm.eis.states import (
+    ACKNOWLEDGEMENT_STATES,
+    ENVELOPE_STATES,
+    MESSAGE_STATES,
+    NOTIFICATION_STATES,
+    REQUEST_STATES,
+    STUCK,
+    TICKET_STATES,
+)
+
+UNANSWERED = ("built", "sent", "acknowledged", "in-course")
+"""States of a request that the market has not answered for good."""
+
+STATES: dict[str, tuple[str, ...]] = {
+    "message": MESSAGE_STATES, "finding": MESSAGE_STATES, "freed": MESSAGE_STATES, "envelope": ENVELOPE_STATES,
+    "request": REQUEST_STATES, "ticket": TICKET_STATES, "notification": NOTIFICATION_STATES,
+    "acknowledgement": ACKNOWLEDGEMENT_STATES,
+}  # fmt: skip
+
+SAID: dict[tuple[str, str], str] = {
+    ("request", "rejected"): "refused", ("ticket", "quarantined"): "waiting",
+    ("notification", "quarantined"): "pending",
+    ("notification", "open"): "pending", ("acknowledgement", "pending"): "built", ("envelope", "accepted"): "done",
+    ("request", "accepted"): "done",
+}  # fmt: skip
+"""What a word for a state means of another thing than messages."""
+
+BIGGEST = (1 << 63) - 1
+
+
+def message(slots: Slots) -> Read:
+    """One message by its number: why it is as it is, what freed it, its history, its access point."""
+    number = slots.one("message")
+    if number is None:
+        lone = slots.of("number")
+        asks = slots.has("intent", "why") or slots.has("group", "waits_for")
+        if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
+            return None
+        if not (slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
+            return None
+        number = slots.one("number")
+    if number is None or not 0 < int(number) <= BIGGEST:
+        return None
+    id_ = int(number)
+    slots.take("thing", "message")
+    slots.take("intent", "list", "exists")
+    slots.take("field", "sentence")
+    if slots.take("intent", "freed") or slots.has("group", "by"):
+        slots.take("state"), slots.take("group", "by"), slots.take("intent", "occurred")
+        return (WhyMessage(message=id_, about="freed"),)
+    if slots.has("thing", "access_point") and not slots.has("intent", "why"):
+        slots.take("thing", "access_point"), slots.take("group", "access_point"), slots.take("field", "kinds", "field")
+        slots.take("topic")
+        return (WhyMessage(message=id_, about="point"),)
+    if slots.take("intent", "life"):
+        return (WhyMessage(message=id_, about="history"),)
+    if slots.has("intent", "why") or slots.has("group", "waits_for"):
+        slots.take("intent", "why"), slots.take("group", "waits_for"), slots.take("state"), slots.take("severity")
+        slots.take("subject", "ebix"), slots.take("field", "ebix")
+        return (WhyMessage(message=id_),)
+    if slots.take("intent", "state") or slots.has("state"):
+        slots.take("state")
+        return (WhyMessage(message=id_, about="state"),)
+    if slots.has("subject", "code") or slots.has("group", "code"):
+        slots.take("subject", "code"), slots.take("group", "code"), slots.take("field", "error_code")
+        return (WhyMessage(message=id_, about="codes"),)
+    return (WhyMessage(message=id_),)
+
+
+def point_life(slots: Slots) -> Read:
+    """What happened at an access point."""
+    point = slots.one("point")
+    if point is None or slots.has("intent", "count", "top", "average"):
+        return None
+    slots.take("thing", "access_point")
+    slots.take("intent", "life", "list")
+    slots.take("topic"), slots.take("field", "sentence")
+    market = slots.one("market")
+    days = slots.days()
+    return (PointLife(access_point=point, since=days.since, until=days.until, market=market),)
+
+
+def versions(slots: Slots) -> Read:
+    """The versions of the rules that the store was judged by."""
+    if not slots.take("thing", "rules_version") or slots.has("intent", "changed", "count", "compare"):
+        return None
+    slots.take("intent", "list", "today", "use"), slots.take("field", "sentence", "kinds")
+    return (Versions(what="rules"),)
+
+
+def stored(slots: Slots) -> Read:
+    """Things of the store: how many, which, since when, the most frequent, the average."""
+    if slots.has("intent", "why", "default", "compare", "without", "changed"):
+        return None
+    unknown = slots.take("unknown_code")
+    thing, sure = _thing(slots)
+    if thing is None:
+        return None
+    by = _group(slots, thing)
+    how = _how(slots, thing, by, sure=sure)
+    if how is None:
+        return None
+    if unknown:
+        (
+            slots.take("severity"),
+            slots.take("state"),
+            slots.take("group", "code"),
+            slots.take("intent", "occurred", "list"),
+        )
+        return (RuleField(code=unknown[0]),)
+    codes = slots.take("code")
+    if len(codes) > 1:
+        return None
+    if codes:
+        slots.take("group", "code"), slots.take("subject", "code"), slots.take("severity", "error")
+        slots.take("subject", "rule")
+    gateway = slots.one("gateway") if thing == "incident" else None
+    code = gateway or (codes[0] if codes else None)
+    least, most = _bounds(slots, by)
+    plan = Stored(
+        thing=thing,
+        how=how,  # type: ignore[arg-type]
+        by=by,
+        states=_states(slots, thing),
+        market=_market(slots),
+        kind=slots.one("kind"),
+        type=slots.one("type"),
+        code=code,
+        error_class=_class(slots, thing, by),  # type: ignore[arg-type]
+        severity=_severity(slots, how, by, coded=bool(codes)),  # type: ignore[arg-type]
+        access_point=slots.one("point"),
+        envelope=_number(slots, "envelope") if thing == "message" else None,
+        late=bool(slots.take("late")) and thing == "request",
+        number=_number(slots, thing) if thing in ("request", "envelope") else None,
+        at_least=least,
+        at_most=most,
+    )
+    if plan.access_point or plan.by == "access_point" or thing != "access_point":
+        slots.take("thing", "access_point")
+    return _dated(plan, slots)
+
+
+def _number(slots: Slots, slot: str) -> int | None:
+    number = slots.one(slot)
+    return int(number) if number is not None and 0 < int(number) <= BIGGEST else None
+
+
+def _market(slots: Slots) -> str | None:
+    slots.take("market", "all")
+    return (
+        slots.one("market", *(one for one in slots.values("market") if one not in ("common", "all")))
+        if any(one not in ("common", "all") for one in slots.values("market"))
+        else None
+    )
+
+
+def _thing(slots: Slots) -> tuple[Thing | None, bool]:
+    """What is counted or listed, and whether the question says so."""
+    things = slots.values("thing")
+    freed = slots.has("intent", "freed") and not {"ticket", "request", "envelope"} & set(things)
+    if freed:
+        slots.take("intent", "freed"), slots.take("thing", "message"), slots.take("state", "quarantined", "stuck")
+        return "freed", True
+    for one in ("ticket", "notification", "acknowledgement", "incident", "request", "envelope"):
+        if one in things and not (one == "envelope" and slots.has("envelope") and slots.has("kind")):
+            slots.take("thing", one)
+            return one, True
+    if slots.has("gateway"):
+        slots.take("thing", "message")
+        return "incident", False
+    grouped = slots.has("number_is") or slots.has("intent", "top", "average")
+    if "message" in things or ("access_point" in things and (slots.has("state") or slots.has("code") or grouped)):
+        slots.take("thing", "message"), slots.take("thing", "finding"), slots.take("thing", "envelope")
+        return "message", "message" in things
+    if "access_point" in things:
+        slots.take("thing", "access_point")
+        return "access_point", True
+    if "finding" in things:
+        slots.take("thing", "finding")
+        return "finding", True
+    about = slots.has("state") or slots.has("code") or slots.has("type") or slots.has("kind") or slots.has("severity")
+    spread = slots.has("intent", "top", "average") or slots.has("number_is")
+    coded = spread and (slots.has("group", "code") or slots.has("subject", "code"))
+    ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
+    if slots.has("unanswered") or slots.has("late"):
+        return "request", False
+    return ("message", False) if (about or coded) and not ruled else (None, False)
+
+
+def _group(slots: Slots, thing: str) -> StoreGroup | None:
+    groups = [one for one in slots.values("group") if one in get_args(StoreGroup)]
+    spread = slots.has("intent", "top", "average") or slots.has("number_is")
+    coded = slots.has("code") or slots.has("gateway")
+    phrases = {one.value for one in slots.of("group") if one.end - one.start > 1}
+    if thing == "freed":
+        slots.take("group", "by")
+        return "by" if "by" in groups or not slots.has("intent", "count", "list") else None
+    if coded:
+        groups = [one for one in groups if one != "code"]
+    if thing == "access_point":
+        groups = [one for one in groups if one == "market"]
+    if not spread and not slots.has("intent", "count"):
+        groups = [one for one in groups if one in phrases or one == "waits_for"]
+    if not spread:
+        groups = [one for one in groups if one in phrases and one not in ("rule",)]
+    order = ("month", "day", "market", "state", "access_point", "type", "kind", "rule", "class", "operator",
+             "waits_for", "channel", "by", "code")  # fmt: skip
+    found = next((one for one in order if one in groups), None)
+    if found is None and spread and not coded:
+        found = _top_of(slots)
+    if found is not None:
+        slots.take("group", found), slots.take("subject", "rule" if found == "rule" else "code")
+        if found == "code":
+            slots.take("field", "error_code")
+            slots.take("state", "rejected") if not slots.has("thing") else None
+        if found in ("kind", "type"):
+            slots.take("subject", "kind"), slots.take("field", "kinds")
+        slots.take("field", "markets", "class")
+    return found  # type: ignore[return-value]
+
+
+def _top_of(slots: Slots) -> str | None:
+    """What the most frequent is of where the question does not say "by"."""
+    if slots.has("thing", "access_point"):
+        return "access_point"
+    if slots.has("subject", "rule"):
+        return "rule"
+    if slots.has("severity") or slots.has("subject", "code"):
+        return "code"
+    return None
+
+
+def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str | None:
+    slots.take("field", "sentence", "field", "validity")
+    listed = slots.take("intent", "list")
+    occurred = slots.take("intent", "occurred")
+    slots.take("topic"), slots.take("intent", "exists", "use")
+    count = slots.take("intent", "count")
+    if slots.take("intent", "average"):
+        slots.take("field", "validity")
+        return "average" if by else None
+    if slots.take("intent", "top"):
+        return "top" if by is not None else None
+    if slots.has("number_is"):
+        return "list" if by else None
+    if count:
+        return "count"
+    if slots.take("intent", "last"):
+        slots.take("intent", "when")
+        return "last"
+    if slots.take("intent", "since"):
+        slots.take("intent", "when")
+        return "first"
+    if slots.take("intent", "when"):
+        return "first"
+    if thing == "freed":
+        return "list" if by is None else "count"
+    if by is not None:
+        return "count"
+    state = slots.take("intent", "state") and thing in ("request", "envelope", "ticket")
+    told = (
+        slots.has("code")
+        or slots.has("state")
+        or slots.has("late")
+        or slots.has("unanswered")
+        or slots.has("days")
+        or slots.has("period")
+    )
+    numbered = slots.has(thing)
+    if (
+        listed
+        or told
+        or state
+        or numbered
+        or (sure and (slots.has("market") or slots.has("kind") or slots.has("type")))
+    ):
+        return "list" if sure or told or numbered or occurred else None
+    return None
+
+
+def _states(slots: Slots, thing: str) -> tuple[str, ...]:
+    """The states that are meant; of a denied one all others."""
+    known = STATES.get(thing, ())
+    if thing == "request" and (slots.take("unanswered") or slots.take("state", "open")):
+        slots.take("state"), slots.take("not"), slots.take("without")
+        return UNANSWERED
+    if thing in ("message", "finding") and slots.take("state", "stuck"):
+        return STUCK
+    if slots.has("group", "waits_for"):
+        slots.take("group", "waits_for"), slots.take("state", "quarantined")
+        return ("quarantined",) if thing in ("message", "finding") else ()
+    named: list[str] = []
+    denied: list[str] = []
+    for one in slots.of("state"):
+        state = one.value if one.value in known else SAID.get((thing, one.value), "")
+        if not state:
+            continue
+        slots.mark([one])
+        (denied if slots.denied(one, "not") else named).append(state)
+    if (
+        slots.has("severity", "error")
+        and thing in ("message", "finding")
+        and not named
+        and not slots.has("group", "code")
+    ):
+        slots.take("severity", "error")
+        named.append("rejected")
+    if denied:
+        named += [state for state in known if state not in denied]
+    return tuple(dict.fromkeys(named))
+
+
+def _class(slots: Slots, thing: str, by: str | None) -> str | None:
+    if thing not in ("message", "ticket", "finding") or by == "operator":
+        slots.take("class", "grid_operator") if by == "operator" else None
+        return None
+    slots.take("field", "class")
+    return slots.one("class")
+
+
+def _severity(slots: Slots, how: str, by: str | None, *, coded: bool) -> str | None:
+    """A warning rejects nothing: it is counted apart from errors."""
+    refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
+    told = [one for one in slots.of("severity") if one.start not in refused]
+    slots.mark(told[:1])
+    named = told[0].value if told else None
+    if by not in ("code", "rule", "class") or coded:
+        return named
+    return named or ("error" if how == "top" or by == "code" else None)
+
+
+def _bounds(slots: Slots, by: str | None) -> tuple[int | None, int | None]:
+    """How many a group has at least and at most."""
+    compared = slots.one("number_is")
+    if compared is None or by is None:
+        return None, None
+    number = slots.one("number") or slots.one("times")
+    if number is None:
+        return None, None
+    slots.take("times")
+    n = int(number)
+    if compared == "less":
+        return None, max(n - 1, 1)
+    return (n + 1 if compared == "more" else n), None
+
+
+def _dated(plan: Stored, slots: Slots) -> tuple[Plan, ...]:
+    """The plan with its days; both readings of a day like 3/4/2026."""
+    days = slots.days()
+    since, until = days.since, days.until
+    waits = slots.has("period", "today") and bool(plan.states) and not slots.has("intent", "occurred")
+    if waits and plan.thing == "message":
+        since = until = None  # what waits today waits now, whenever it arrived
+    if slots.take("intent", "today") and since is None and slots.has("period", "today") and not waits:
+        since, until = slots.today, slots.today + timedelta(days=1)
+    plan = replace(plan, since=since, until=until)
+    if days.other is None:
+        return (plan,)
+    step = timedelta(days=1)
+    other_since = None if since is None else days.other
+    other_until = None if until is None else days.other + step if since is not None else days.other
+    return plan, replace(plan, since=other_since, until=other_until)
+
+
+__all__ = ["message", "point_life", "stored", "versions", "yes_no"]

@@ -29,9 +29,9 @@ from energycomm.kernel.messages import (
 Digester: TypeAlias = Callable[[Values, Values], list[KernelMessage]]
 
 LEGAL: Final = LegalTime("Europe/Copenhagen")
-STARTS = frozenset(("E01", "E02", "E03", "E06", "E65"))
+STARTS = frozenset(("E01", "E02", "E03", "E06", "E65", "D21", "D24", "D29", "D30", "D31", "D35"))
 """Processes with which a point is told to its new supplier."""
-ENDS = frozenset(("E01", "E03", "E06", "E20", "E65", "E66"))
+ENDS = frozenset(("E01", "E03", "E06", "E20", "E65", "E66", "D21", "D24", "D29", "D30", "D31", "D34", "D38"))
 """Processes with which a supply is told to end."""
 CANCELLATION, OF_CUSTOMER, ASKED_FOR = "E05", "E34", "E30"
 _DIRECTIONS: Mapping[str, str] = {"E17": "consumption", "E18": "production"}

@@ -163,12 +163,14 @@ def test_an_acknowledgement_with_reasons_refuses_what_it_names() -> None:
     ("file", "process", "told"),
     [
         ("point.xml", "E03", ["done"]),
+        ("point.xml", "D29", ["done"]),
         ("point.xml", "E32", []),
         ("measures.xml", "E30", ["done"]),
         ("measures.xml", "E23", []),
         ("customer.xml", "E34", ["done"]),
         ("customer.xml", "E03", []),
         ("supply_ended.xml", "E20", ["done"]),
+        ("supply_ended.xml", "D38", ["done"]),
         ("supply_ended.xml", "E05", []),
     ],
 )

@@ -131,7 +131,7 @@ def readings(text: str) -> tuple[str, ...]:
 def _mistaken(one: str) -> Iterable[tuple[str, str]]:
     """A contact whole, its beginning, and what is left of that when one sign is left out."""
     head = one[:MISTAKEN]
-    return (("contact", part) for part in (one, head, *(head[:at] + head[at + 1 :] for at in range(len(head)))))
+    return [("contact", part) for part in (one, head, *[head[:at] + head[at + 1 :] for at in range(len(head))])]
 
 
 def _parts(one: str) -> Iterable[tuple[str, str]]:
@@ -166,8 +166,9 @@ def asked_contact(text: str, secret: bytes, *, mistyped: bool) -> list[str]:
 def kept(name: str, secret: bytes, contacts: Iterable[Contact] = ()) -> str:
     """What the index keeps of a name and of contacts: hashes with spaces between."""
     found = set[str]().union(*(_of_word(word, secret) for word in words_of(name)[:MOST_WORDS]))
-    found |= {_hashed(*part, secret) for one in contacts for read in readings(one.value) for part in _parts(read)}
-    return " ".join(sorted(found))
+    # What is left of a number without one of two equal neighbours is the same.
+    parts = {part for one in contacts for read in readings(one.value) for part in _parts(read)}
+    return " ".join(sorted(found.union(_hashed(parts, secret))))
 
 
 @lru_cache(maxsize=1 << 12)  # many people share a name
@@ -191,15 +192,21 @@ def likely(word: str, secret: bytes) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def hash_of(what: str, word: str, secret: bytes) -> str:
     """A word under the store's key: 40 bits, as letters and digits that both databases take for one word."""
-    return _hashed(what, word, secret)
+    (found,) = _hashed(((what, word),), secret)
+    return found
 
 
-def _hashed(what: str, word: str, secret: bytes) -> str:
-    """`hash_of`, not remembered: hardly anybody shares a contact, of which the index keeps dozens of hashes."""
-    state = _keyed(secret).copy()
-    state.update(f"{what} {word}".encode())
-    number = int.from_bytes(state.digest(), "big")
-    return _PAIRS[number >> 30] + _PAIRS[number >> 20 & 1023] + _PAIRS[number >> 10 & 1023] + _PAIRS[number & 1023]
+def _hashed(parts: Iterable[tuple[str, str]], secret: bytes) -> list[str]:
+    """`hash_of` of several, not remembered: hardly anybody shares a contact, of which the index keeps dozens."""
+    begin, pairs, whole, found = _keyed(secret).copy, _PAIRS, int.from_bytes, []
+    for what, word in parts:
+        state = begin()
+        state.update(f"{what} {word}".encode())
+        number = whole(state.digest(), "big")
+        found.append(
+            f"{pairs[number >> 30]}{pairs[number >> 20 & 1023]}{pairs[number >> 10 & 1023]}{pairs[number & 1023]}"
+        )
+    return found
 
 
 @lru_cache(maxsize=8)

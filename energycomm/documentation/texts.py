@@ -333,7 +333,8 @@ def _numbered(template: str) -> str:
 
 
 def ruled(rules: Path, language: str) -> Iterator[str]:
-    """What readers see of rules; a market speaks the languages of its code lists.
+    """What readers see of rules: titles and sentences of all markets, since whoever answers for several reads them in
+    one language; what rules found in the languages that a market speaks, those of its code lists.
 
     Args:
       rules: folder of the rule files.
@@ -341,14 +342,17 @@ def ruled(rules: Path, language: str) -> Iterator[str]:
     """
     for lists in sorted(rules.glob("*/codes.csv")):
         with lists.open(encoding="utf-8", newline="") as table:
-            if language not in next(csv.reader(table)):
-                continue
+            spoken_there = language in next(csv.reader(table))
         for file in sorted(lists.parent.glob("*.yaml")):
             for rule in _rules_of(file):
                 comments = rule.get("comment", {})
                 texts = [rule["title"], rule["sentence"], *([rule["wait"]] if "wait" in rule else [])]
                 # A rule file has its comments in English and French.
-                texts += [] if language in comments else [comments[one] for one in ("en",) if one in comments]
+                texts += (
+                    []
+                    if language in comments or not spoken_there
+                    else [comments[one] for one in ("en",) if one in comments]
+                )
                 yield from (" ".join(text.split()) for text in texts)
 
 

@@ -14,6 +14,7 @@ Names and contacts of customers are in no such index: `energycomm.eis.nameindex`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -21,6 +22,10 @@ from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import DBAPIError
 
 EXTENSION: Final = "pg_trgm"
+
+
+OWN_REFERENCE: Final = "(access_point IS NULL OR substr(reference, 1, length(access_point)) <> access_point)"
+"""References that do not begin with their access point, which finds the others: they are as many as its readings."""
 
 
 class Findable(NamedTuple):
@@ -31,12 +36,21 @@ class Findable(NamedTuple):
       columns: name of the column -> what a value in it is, in words.
       kind: what somebody finds by it.
       key: column that numbers its rows.
+      where: which of its rows are searched, as SQL; all where it is empty.
+      besides: columns that `where` reads beside those that are searched.
     """
 
     table: str
     columns: dict[str, str]
     kind: str
     key: str = "id"
+    where: str = ""
+    besides: tuple[str, ...] = ()
+
+    def rows(self, of: str = "") -> str:
+        """Which rows are searched, as SQL; `of` is what their columns are of: OLD, NEW."""
+        names = "|".join((*self.columns, *self.besides))
+        return re.sub(rf"\b({names})\b", rf"{of}.\1" if of else r"\1", self.where) or "TRUE"
 
     @property
     def stem(self) -> str:
@@ -51,6 +65,14 @@ FINDABLE: Final = {
         Findable("supply_period", {"reference": "reference of the supply contract"}, "contract"),
         Findable("contract", {"reference": "reference of the contract"}, "contract"),
         Findable("meter", {"serial": "serial number"}, "meter"),
+        Findable("named_meter", {"serial": "serial number"}, "meter"),
+        Findable(
+            "ch_message",
+            {"reference": "the market's reference"},
+            "message",
+            where=OWN_REFERENCE,
+            besides=("access_point",),
+        ),
         Findable(
             "outgoing",
             {"reference": "our reference", "market_reference": "the market's reference", "batch": "its batch"},
@@ -64,7 +86,8 @@ FINDABLE: Final = {
         Findable("ticket", {"title": "title", "link": "address in the other tracker"}, "ticket"),
     )
 }
-"""What is searched, by table. Each column is one of few a point, a file or a case: none is one of each message."""
+"""What is searched, by table. Each column is one of few a point, a file or a case, or a reference that tells more than
+the point and the day of a message."""
 
 NAMES: Final = Findable("customer_words", {"words": "name"}, "customer", "customer_id")
 """Names and contacts of customers, in words that say nothing without the store's key (`energycomm.eis.nameindex`)."""
@@ -81,12 +104,20 @@ def install(connection: Connection) -> bool:
     Returns:
       Whether this database can: else searches read the tables.
     """
-    sqlite = connection.dialect.name == "sqlite"
     follow(connection)
+    return install_of(connection, INDEXED.values())
+
+
+def install_of(connection: Connection, some: Iterable[Findable]) -> bool:
+    """The same of some tables alone."""
+    sqlite = connection.dialect.name == "sqlite"
     if sqlite and not _has_trigrams(connection):
         return False
     able = sqlite or _has_extension(connection)
-    for one in INDEXED.values():
+    there = set(inspect(connection).get_table_names())  # earlier migrations come before some of the tables
+    for one in some:
+        if one.table not in there:
+            continue
         statements = _sqlite(one) if sqlite else list(_postgres(one, trigrams=able))
         for statement in statements:
             connection.exec_driver_sql(statement)
@@ -127,7 +158,7 @@ def _postgres(one: Findable, *, trigrams: bool) -> Iterable[str]:
         if one is NAMES:
             yield f"CREATE INDEX {name} ON {one.table} USING gin (string_to_array({column}, ' '))"
         elif trigrams:
-            where = f"WHERE {column} IS NOT NULL"
+            where = f"WHERE {one.where or f'{column} IS NOT NULL'}"
             yield f"CREATE INDEX {name} ON {one.table} USING gin ({column} gin_trgm_ops) {where}"
 
 
@@ -136,10 +167,12 @@ def _sqlite(one: Findable) -> list[str]:
     names = ", ".join(one.columns)
     old = ", ".join(f"OLD.{column}" for column in one.columns)
     new = ", ".join(f"NEW.{column}" for column in one.columns)
-    differs = " OR ".join(f"OLD.{column} IS NOT NEW.{column}" for column in one.columns)
+    read = (*one.columns, *one.besides)
+    differs = " OR ".join(f"OLD.{column} IS NOT NEW.{column}" for column in read)
     known = f"OLD.{one.key} <= (SELECT upto FROM find_upto WHERE name = '{one.table}')"
-    gone = f"INSERT INTO {one.stem} ({one.stem}, rowid, {names}) VALUES ('delete', OLD.{one.key}, {old});"
-    come = f"INSERT INTO {one.stem} (rowid, {names}) VALUES (NEW.{one.key}, {new});"
+    gone = f"INSERT INTO {one.stem} ({one.stem}, rowid, {names}) SELECT 'delete', OLD.{one.key}, {old} "
+    gone += f"WHERE {one.rows('OLD')};"
+    come = f"INSERT INTO {one.stem} (rowid, {names}) SELECT NEW.{one.key}, {new} WHERE {one.rows('NEW')};"
     tokens = "unicode61" if one is NAMES else "trigram"
     return [
         *(f"DROP TRIGGER IF EXISTS {one.stem}_{event}" for event in ("update", "delete")),
@@ -147,11 +180,11 @@ def _sqlite(one: Findable) -> list[str]:
         "CREATE TABLE IF NOT EXISTS find_upto (name TEXT PRIMARY KEY, upto INTEGER NOT NULL) WITHOUT ROWID",
         f"CREATE VIRTUAL TABLE {one.stem} USING fts5({names}, content = '{one.table}', content_rowid = '{one.key}', "
         f"tokenize = '{tokens}', detail = 'none', columnsize = 0)",
-        f"INSERT INTO {one.stem} ({one.stem}) VALUES ('rebuild')",
+        f"INSERT INTO {one.stem} (rowid, {names}) SELECT {one.key}, {names} FROM {one.table} WHERE {one.rows()}",
         "INSERT OR REPLACE INTO find_upto (name, upto) "
         f"SELECT '{one.table}', coalesce(max({one.key}), 0) FROM {one.table}",
-        f"CREATE TRIGGER {one.stem}_update AFTER UPDATE OF {names} ON {one.table} WHEN {known} AND ({differs}) "
-        f"BEGIN {gone} {come} END",
+        f"CREATE TRIGGER {one.stem}_update AFTER UPDATE OF {', '.join(read)} ON {one.table} "
+        f"WHEN {known} AND ({differs}) BEGIN {gone} {come} END",
         f"CREATE TRIGGER {one.stem}_delete AFTER DELETE ON {one.table} WHEN {known} BEGIN {gone} END",
     ]
 
@@ -181,7 +214,7 @@ def catch_up(connection: Connection) -> None:
         known = f"(SELECT upto FROM find_upto WHERE name = '{one.table}')"
         connection.exec_driver_sql(
             f"INSERT INTO {one.stem} (rowid, {names}) SELECT {one.key}, {names} FROM {one.table} "
-            f"WHERE {one.key} > {known} ORDER BY {one.key}"
+            f"WHERE {one.key} > {known} AND {one.rows()} ORDER BY {one.key}"
         )
         connection.exec_driver_sql(
             f"UPDATE find_upto SET upto = max(upto, (SELECT coalesce(max({one.key}), 0) FROM {one.table})) "
@@ -200,7 +233,8 @@ def take_in(connection: Connection, one: Findable, first: int, last: int) -> Non
     if able(connection):
         names = ", ".join(one.columns)
         upto = min(last, upto_of(connection)[one.table])
-        sql = f"SELECT {one.key}, {names} FROM {one.table} WHERE {one.key} BETWEEN {first:d} AND {upto:d}"
+        sql = f"SELECT {one.key}, {names} FROM {one.table} WHERE {one.key} BETWEEN {first:d} AND {upto:d} "
+        sql += f"AND {one.rows()}"
         connection.exec_driver_sql(f"INSERT INTO {one.stem} (rowid, {names}) {sql}")
 
 

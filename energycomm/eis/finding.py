@@ -75,6 +75,13 @@ _PLACES: Final = {
     "supply_period": _POINT,
     "contract": _POINT,
     "meter": _POINT,
+    "named_meter": _POINT,
+    # A CH message of which nothing was made leads to its envelope.
+    "ch_message": _Place(
+        "t.market",
+        "coalesce((SELECT 'message ' || min(k.id) FROM kernel_message k WHERE k.ch_message_id = t.id), "
+        "'envelope ' || t.envelope_id)",
+    ),
     "customer": _POINT,
     "outgoing": _Place("t.market", "t.id"),
     "request": _MESSAGE,
@@ -165,45 +172,25 @@ def customers_reached(connection: Connection, text: str, *, mistyped: bool) -> l
 
 
 def references_like(connection: Connection, text: str) -> list[FoundRow]:
-    """CH messages by the market's reference, whole or its beginning, in the case that is typed or in another.
-
-    References that begin with their access point are found for whom types that whole and a colon: their number grows
-    with each reading, and an index would only say again which point they are of.
-    """
-    driver = driver_of(connection)
-    sql = _REFERENCES.format(*((">=", "<") if connection.dialect.name == "sqlite" else ("~>=~", "~<~")))
-    rows: dict[int, Any] = {}
-    for typed in dict.fromkeys((text, text.upper(), text.lower())):
-        # Up to the first text that does not begin so; signs are compared by their numbers on both databases.
-        last = typed[:-1] + _after(typed[-1])
-        rows |= {row[2]: row for row in driver.rows(sql, (typed, last))}
+    """CH messages by a reference that begins with their access point, for whom types that whole and a colon: the number
+    of these grows with each reading, and an index would only say again which point they are of."""
     point, colon, _ = text.partition(":")
-    if colon:
-        rows |= {row[2]: row for row in driver.rows(_REFERENCES_OF_POINT, (point, len(text), text))}
-    found = []
-    for reference, market, number, envelope in rows.values():
-        how = fit(reference, (text,))
-        message = driver.rows("SELECT min(id) FROM kernel_message WHERE ch_message_id = ?", (number,))[0][0]
-        table, key = ("envelope", envelope) if message is None else ("ch_message", message)
-        if how is not None:
-            found.append(FoundRow(table, "reference", reference, how, market, str(key)))
-    return found
+    if not colon:
+        return []
+    rows = driver_of(connection).rows(_REFERENCES_OF_POINT, (point, len(text), text))
+    fitting = ((reference, market, key, fit(reference, (text,))) for reference, market, key in rows)
+    return [
+        FoundRow("ch_message", "reference", reference, how, market, str(key))
+        for reference, market, key, how in fitting
+        if how is not None
+    ]
 
 
-def _after(sign: str) -> str:
-    """The sign that follows, of those that a text may hold."""
-    following = ord(sign) + 1
-    return chr(0xE000 if 0xD800 <= following < 0xE000 else min(following, 0x10FFFF))
-
-
-_REFERENCES: Final = (
-    "SELECT c.reference, c.market, c.id, c.envelope_id FROM ch_message c "
-    f"WHERE {tables.OWN_REFERENCE} AND c.reference {{}} ? AND c.reference {{}} ? LIMIT {MOST}"
-)
 _REFERENCES_OF_POINT: Final = (
-    "SELECT DISTINCT c.reference, c.market, c.id, c.envelope_id FROM access_point p "
+    "SELECT c.reference, c.market, min(k.id) FROM access_point p "
     "JOIN kernel_message k ON k.access_point_id = p.id JOIN ch_message c ON c.id = k.ch_message_id "
-    f"WHERE p.identifier = ? AND substr(c.reference, 1, ?) = ? LIMIT {MOST}"
+    f"WHERE p.identifier = ? AND substr(c.reference, 1, ?) = ? "
+    f"GROUP BY c.id, c.reference, c.market LIMIT {MOST}"
 )
 
 
@@ -238,7 +225,7 @@ class _Questions:
             for value, market, key in rows:
                 how = fit(value, words)
                 if how is not None:
-                    found[value, key] = FoundRow(one.table, column, value, how, market, key)
+                    found[value, key] = _led(one, column, value, how, market, key)
             if len(rows) < MOST:
                 break
         return list(found.values())
@@ -252,7 +239,7 @@ class _Questions:
             pattern = f"%{self._escaped(left)}%{self._escaped(right)}%".replace("%%", "%")
             for value, market, key in self._rows(one, column, [pattern]):
                 if one_mistake(value, word):
-                    found[value, key] = FoundRow(one.table, column, value, "similar", market, key)
+                    found[value, key] = _led(one, column, value, "similar", market, key)
         return list(found.values())
 
     def customers(self, words: Sequence[str], *, mistyped: bool) -> list[FoundRow]:
@@ -309,10 +296,12 @@ class _Questions:
         place = _PLACES[one.table]
         like = "LIKE" if self._sqlite else "ILIKE"
         condition = " AND ".join([f"{column} {like} ?"] * len(patterns))
+        condition = f"{condition} AND {one.where}" if one.where else condition
         values: list[object] = list(patterns)
         if self._sqlite and self._indexed:
             new = f"{one.key} > ? AND {condition}"
-            condition = f"{one.key} IN (SELECT rowid FROM {one.stem} WHERE {condition} LIMIT {MOST}) OR {new}"
+            walk = " AND ".join([f"{column} LIKE ?"] * len(patterns))
+            condition = f"{one.key} IN (SELECT rowid FROM {one.stem} WHERE {walk} LIMIT {MOST}) OR {new}"
             values = [*patterns, self._upto[one.table], *patterns]
         sql = (
             f"SELECT t.{column}, {place.market}, CAST({place.key} AS TEXT) "
@@ -326,6 +315,14 @@ class _Questions:
         if self._sqlite:
             return _FOREIGN.sub("_", word)
         return re.sub(r"[^\x00-\x7f]", "_", re.sub(r"([\\%_])", r"\\\1", word))
+
+
+def _led(one: Findable, column: str, value: str, how: How, market: str | None, key: str) -> FoundRow:
+    """A row; one whose key says what it leads to leads there."""
+    what, space, number = key.partition(" ")
+    if one.table != "ch_message" or not space:
+        return FoundRow(one.table, column, value, how, market, key)
+    return FoundRow("envelope" if what == "envelope" else one.table, column, value, how, market, number)
 
 
 def indexed(word: str) -> bool:

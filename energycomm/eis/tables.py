@@ -238,10 +238,6 @@ incident = Table(
     comment="Refusals, gaps, and what was noticed and did no harm.",
 )
 
-OWN_REFERENCE = "(access_point IS NULL OR substr(reference, 1, length(access_point)) <> access_point)"
-"""References that do not begin with their access point, which finds the others. Queries name the condition beside
-their own."""
-
 ch_message = Table(
     "ch_message",
     metadata,
@@ -263,13 +259,6 @@ ch_message = Table(
     Index(None, "envelope_id"),
     # Of an access point those are looked for that have no Kernel messages.
     Index("ix_ch_message_refused", "access_point", postgresql_where=REFUSED, sqlite_where=REFUSED),
-    Index(
-        "ix_ch_message_reference",
-        "reference",
-        postgresql_where=text(OWN_REFERENCE),
-        sqlite_where=text(OWN_REFERENCE),
-        postgresql_ops={"reference": "varchar_pattern_ops"},
-    ),
 )
 
 ch_duplicate = Table(
@@ -1124,6 +1113,16 @@ customer_words = Table(
     Column("customer_id", Id, primary_key=True, autoincrement=False, comment="customer; triggers delete it with that."),
     Column("words", Text, nullable=False, comment="Keyed hashes of name and contacts, spaces between."),
     comment="The index of customers' names and contacts, which holds none (energycomm.eis.nameindex).",
+)
+
+named_meter = Table(
+    "named_meter",
+    metadata,
+    _id(),
+    _to("access_point", "access_point_id"),
+    Column("serial", String(64), nullable=False),
+    UniqueConstraint("access_point_id", "serial"),
+    comment="Meters that readings name, whatever became of the readings; by them their points are found.",
 )
 
 # --- when measures are to come ----------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ NOTHING: Final = {
     **dict.fromkeys(("rules_version", "seen_file", "purge", "archive", "archived_point"), "of no customer"),
     **dict.fromkeys(("change_head", "change_batch", "change_log"), "numbers of rows"),
     **dict.fromkeys(
-        ("access_point", "checkpoint", "rhythm", "rhythm_stale", "rhythm_head"),
+        ("access_point", "named_meter", "checkpoint", "rhythm", "rhythm_stale", "rhythm_head"),
         "the point and its measures, which go on; facts that are no persons",
     ),
     **dict.fromkeys(("ch_duplicate", "ticket_message", "ticket_export"), "numbers of rows"),

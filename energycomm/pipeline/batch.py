@@ -23,6 +23,7 @@ from energycomm.eis.bulk import NewColumns, NewRow
 from energycomm.eis.database import Conflict
 from energycomm.eis.fitting import Values, all_fit, expected, fits, storable
 from energycomm.eis.invoices import store_invoices
+from energycomm.eis.namedmeters import store_meters
 from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
 from energycomm.errors import HistoryArchived, UserError
@@ -580,6 +581,7 @@ class _Work:
         messages = [(one[0].message_id, one[0].message) for one in self.entries]
         store_particulars(tx, messages)
         store_invoices(tx, messages)
+        store_meters(tx, {name: row.id for name, row in self.points.items()}, messages)
         with tx.driver.logging_at_end():
             self._save_points()
             tx.insert(tables.state_change, changes)

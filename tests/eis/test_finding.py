@@ -137,16 +137,19 @@ def test_the_index_is_made_of_what_is_declared(engine: Engine) -> None:
 def test_a_question_walks_the_index(engine: Engine, store: Store) -> None:
     fill(store)
     finding.refresh(engine)
-    if is_sqlite(engine):
-        sql = "EXPLAIN QUERY PLAN SELECT rowid FROM find_access_point WHERE identifier LIKE '%0001%'"
-        wanted = "INDEX 0:L0"
-    else:
-        sql = "EXPLAIN SELECT id FROM access_point WHERE identifier ILIKE '%0001%'"
-        wanted = "find_access_point_identifier"
-    with writing(engine) as connection:
-        if not is_sqlite(engine):
-            connection.execute(text("SET LOCAL enable_seqscan = off"))
-        assert wanted in str(connection.execute(text(sql)).all())
+    asked = {"access_point": "identifier", "ch_message": "reference", "named_meter": "serial"}
+    for table, column in asked.items():
+        if is_sqlite(engine):
+            sql = f"EXPLAIN QUERY PLAN SELECT rowid FROM find_{table} WHERE {column} LIKE '%0001%'"
+            wanted = "INDEX 0:L0"
+        else:
+            rows = findable.FINDABLE[table].rows()
+            sql = f"EXPLAIN SELECT id FROM {table} WHERE {column} ILIKE '%0001%' AND {rows}"
+            wanted = f"find_{table}_{column}"
+        with writing(engine) as connection:
+            if not is_sqlite(engine):
+                connection.execute(text("SET LOCAL enable_seqscan = off"))
+            assert wanted in str(connection.execute(text(sql)).all())
 
 
 def test_a_database_without_trigrams_gives_the_same_answers(
@@ -199,13 +202,37 @@ def test_a_reference_of_the_market_leads_to_its_message(engine: Engine, store: S
         envelope = tx.driver.rows("SELECT envelope_id FROM ch_message WHERE id = ?", (refused,))[0][0]
 
     def led(typed: str) -> list[tuple[str, str, str]]:
+        finding.refresh(engine)
         with reading(engine) as connection:
-            return sorted((row.table, row.key, row.how) for row in finding.references_like(connection, typed))
+            rows = [*finding.values_like(connection, [typed]), *finding.references_like(connection, typed)]
+        return sorted((row.table, row.key, row.how) for row in rows if row.column == "reference")
 
     assert led("st-0004") == [("ch_message", str(first), "whole")]
     assert led("ST-000") == sorted([("ch_message", str(first), "beginning"), ("envelope", str(envelope), "beginning")])
     assert led(f"{PRM}:2026") == [("ch_message", str(second), "beginning")]
-    assert led("0004") == []
+    assert led("-0004") == [("ch_message", str(first), "part")], "a part in the middle or at the end"
+    assert led("2026-02") == [], "those that begin with their point are found by that"
+    with reading(engine) as connection:
+        assert {(row.key, row.how) for row in finding.values_near(connection, "ST-0104")} == {(str(first), "similar")}
+
+
+def test_the_index_of_references_follows_what_becomes_of_a_message(engine: Engine, store: Store) -> None:
+    with store.transaction() as tx:
+        (number,) = put_ch_messages(tx, [b"a" * 16])
+
+    def change(reference: str, access_point: str | None) -> None:
+        finding.refresh(engine)
+        with store.transaction() as tx:
+            sql = "UPDATE ch_message SET reference = ?, access_point = ? WHERE id = ?"
+            tx.driver.run(sql, (reference, access_point, number))
+
+    change("LOT-2026-77001:4", None)
+    assert {row[1:] for row in found(engine, "77001")} == {("LOT-2026-77001:4", "part")}
+    change(f"{PRM}:77001", PRM)  # it begins with its point now
+    assert found(engine, "77001") == set()
+    change("LOT-2027-77001:4", PRM)
+    assert {row[1:] for row in found(engine, "2027-77001")} == {("LOT-2027-77001:4", "part")}
+    assert near(engine, "LOT-2027-77010:4") == {"LOT-2027-77001:4"}
 
 
 # --- names of customers ---

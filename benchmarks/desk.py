@@ -26,6 +26,7 @@ from energycomm.config import Config
 from energycomm.eis import tables
 from energycomm.eis.database import is_sqlite, reading, writing
 from energycomm.eis.finding import refresh
+from energycomm.eis.finding import tidy as merged
 from energycomm.eis.tallies import settle
 from energycomm.pipeline.progress import total
 from energycomm.simulation.faults import FaultRates
@@ -327,8 +328,11 @@ def measure(url: str, rounds: int) -> dict[str, Work]:
 
 
 def tidy(engine: Engine) -> None:
-    """What PostgreSQL does by itself in quiet hours; nothing does it for SQLite."""
-    if not is_sqlite(engine):
+    """What PostgreSQL does by itself in quiet hours, and the daemon for SQLite."""
+    if is_sqlite(engine):
+        refresh(engine)
+        merged(engine)
+    else:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text("VACUUM (ANALYZE)"))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +18,7 @@ from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.correction import campaign
 from energycomm.correction.library import LoadedScript, find_script, read_scripts
-from energycomm.correction.planning import Preview, difference, plan, preview
+from energycomm.correction.planning import Outline, Planned, Preview, difference, trials
 from energycomm.correction.script import Selection
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
@@ -89,23 +91,26 @@ def run(
     with open_store(config) as store:
         gateway = Gateway(config, store)
         found = find_script(name, gateway.catalogue.rules, config.scripts_folder)
-        planned = plan(store.engine, gateway.markets, found, parameters, limit=limit, only=only)
-        with progress(len(planned.items), "tried out") as watch:
-            tried = preview(store, gateway.writer, planned, watch=watch)
+        tried, number, record = Outline(diffs), None, None
+        with progress(None, "tried out") as watch:
+            parts = trials(store, gateway.writer, found, parameters, limit=limit, only=only, watch=watch)
+            items = _noting(parts, tried)
+            first = next(items, None)
+            if (yes or propose) and (first is not None or key is not None):
+                number = campaign.start(
+                    store,
+                    found,
+                    chain(() if first is None else (first,), items),
+                    by=user(by),
+                    why=why,
+                    parameters=found.values(parameters),
+                    selected=lambda: tried.selected,
+                    key=key,
+                )
+            deque(items, maxlen=0)
         if not json:
-            _print_preview(found, tried, diffs)
-        record = None
-        if (yes or propose) and (tried.useful or key is not None):
-            number = campaign.start(
-                store,
-                found,
-                tried.useful,
-                by=user(by),
-                why=why,
-                parameters=found.values(parameters),
-                selected=tried.selected,
-                key=key,
-            )
+            _print_preview(found, tried)
+        if number is not None:
             record = campaign.show(store, number)
             if yes and not propose:
                 with progress(len(tried.useful), "done") as watch:
@@ -125,8 +130,15 @@ def user(by: str | None) -> str:
     return by or system_user()
 
 
+def _noting(parts: Iterable[Preview], tried: Outline) -> Iterator[Planned]:
+    """The items worth doing; what each part found is noted."""
+    for part in parts:
+        tried.add(part)
+        yield from part.useful
+
+
 @contextmanager
-def progress(total: int, words: str = "messages") -> Iterator[Any]:
+def progress(total: int | None, words: str = "messages") -> Iterator[Any]:
     """A progress bar on standard error, where that is a terminal; gives a function (done, freed)."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -145,25 +157,24 @@ def _parameters(words: list[str]) -> dict[str, str]:
     return values
 
 
-def _facts(tried: Preview) -> dict[str, object]:
+def _facts(tried: Outline) -> dict[str, object]:
     return {
         "selected": tried.selected,
-        "actions": len(tried.tried),
-        "useful": [one.case.id for one in tried.useful],
+        "actions": tried.tried,
+        "useful": tried.useful,
         "freed": tried.freed,
         "lost": tried.lost,
         "faults": {str(number): words for number, words in tried.faults.items()},
     }
 
 
-def _print_preview(script: LoadedScript, tried: Preview, diffs: int) -> None:
+def _print_preview(script: LoadedScript, tried: Outline) -> None:
     typer.echo(f"{script.name}: {counted(tried.selected, 'message')} selected; dry run: {tried}")
-    for one in tried.useful[:diffs]:
+    for one in tried.items:
         print_heading(f"message {one.case.id} {one.case.kind} {one.case.identifier or ''}: {one.action.note}")
         typer.echo(difference(one))
-    useless = [one for one in tried.tried if not one.useful]
-    if useless:
-        print_heading(f"{counted(len(useless), 'action is', 'actions are')} left out")
-        print_rows(("message", "why"), [(one.item.case.id, one.note) for one in useless[:20]])
+    if useless := tried.tried - len(tried.useful):
+        print_heading(f"{counted(useless, 'action is', 'actions are')} left out")
+        print_rows(("message", "why"), tried.left_out)
     for number, words in list(tried.faults.items())[:20]:
         typer.echo(f"message {number}: the script raised {words}", err=True)

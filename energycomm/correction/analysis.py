@@ -1,17 +1,19 @@
 """Stuck messages in groups: number, first date, invoices that wait, error class and evidence."""
 
+# ruff: noqa: S608 - statements are put together from words of our own, never from values
+
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct, structs
 from sqlalchemy import Engine
 
-from energycomm.correction.cases import STUCK, Case, Found, read_cases, stuck_ids
-from energycomm.correction.evidence import Evidence, evidence_of
+from energycomm.correction.cases import STUCK, Case, Found, by_point, read_cases, stuck_ids
+from energycomm.correction.evidence import WIDESPREAD, Evidence, evidence_of
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.instants import instant, local_day, micros
@@ -92,15 +94,42 @@ def judged_cases(engine: Engine, markets: Markets, at: datetime | None = None) -
       at: as they stood at this instant; now when None. The history around them is that of today.
     """
     if at is None:
-        cases = list(read_cases(engine, markets, stuck_ids(engine)))
-    else:
-        cases = _cases_at(engine, markets, micros(at))
+        return list(judging(engine, markets))
+    cases = _cases_at(engine, markets, micros(at))
     points: dict[tuple[str, str | None], set[str | None]] = defaultdict(set)
     for case in cases:
         for found in case.findings:
             points[found.rule, found.value].add(case.identifier)
     widespread = {key: len(identifiers) for key, identifiers in points.items()}
-    return [Judged(case, evidence_of(case, widespread)) for case in cases]
+    return [Judged(case.alone, evidence_of(case, widespread)) for case in cases]
+
+
+def judging(engine: Engine, markets: Markets) -> Iterator[Judged]:
+    """All stuck messages with the evidence about them, read a slice at a time; what is around them is let go of.
+
+    Args:
+      engine: the store.
+      markets: the installed ones.
+    """
+    with reading(engine) as connection:
+        rows = driver_of(connection).rows(_WIDESPREAD, (*STUCK, WIDESPREAD))
+    widespread = {(rule, value): points for rule, value, points in rows}
+    for ids in by_point(engine, stuck_ids(engine), 1, SLICE):
+        for case in read_cases(engine, markets, ids):
+            yield Judged(case.alone, evidence_of(case, widespread))
+
+
+SLICE = 400
+"""Messages that are judged at once, and those of their last access point."""
+
+_WIDESPREAD = (
+    "SELECT f.rule, f.value, count(DISTINCT coalesce(k.access_point_id, 0)) FROM finding f "
+    "JOIN kernel_message k ON k.id = f.message_id "
+    f'WHERE f."current" AND f.value IS NOT NULL AND k.state IN ({", ".join("?" * len(STUCK))}) '
+    "AND NOT EXISTS (SELECT 1 FROM kernel_message o WHERE o.corrects = k.id AND o.state <> 'withdrawn') "
+    "GROUP BY f.rule, f.value HAVING count(DISTINCT coalesce(k.access_point_id, 0)) >= ?"
+)
+"""What a rule refuses at many access points: (rule, value, access points)."""
 
 
 def _cases_at(engine: Engine, markets: Markets, at: int) -> list[Case]:
@@ -117,7 +146,7 @@ def _cases_at(engine: Engine, markets: Markets, at: int) -> list[Case]:
         gone = {row[0] for row in corrected if row[1] <= at}
         ids = [number for number in ids if number not in gone]
         columns = "message_id, change_id, error_code, rule, severity, error_class, field, value"
-        sql = f"SELECT {columns} FROM finding WHERE true"  # noqa: S608 - our own columns
+        sql = f"SELECT {columns} FROM finding WHERE true"
         found: dict[int, dict[int, list[Found]]] = defaultdict(lambda: defaultdict(list))
         for message_id, change_id, *rest in driver.matching(sql, ids, "message_id", "ORDER BY id"):
             if change_id <= last[message_id][0]:

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 
 import msgspec
 import structlog
@@ -44,6 +44,9 @@ from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
 
 log = structlog.get_logger()
+
+_PIECE = 500
+"""Items that are recorded in one transaction."""
 
 _KINDS: dict[str, type[Modify | Reorder | Create]] = {"modify": Modify, "reorder": Reorder, "create": Create}
 
@@ -82,15 +85,18 @@ class ItemRecord(Struct, frozen=True, kw_only=True):
 def start(
     store: Store,
     script: LoadedScript | None,
-    items: Sequence[Planned],
+    items: Iterable[Planned],
     *,
     by: str,
     why: str,
     parameters: Mapping[str, str] | None = None,
-    selected: int | None = None,
+    selected: Callable[[], int] | int | None = None,
     key: str | None = None,
 ) -> int:
     """Record a campaign; nothing is done to a message yet.
+
+    Many items are recorded a piece at a time, as they come. Until the last one is there the campaign is one that was
+    cancelled: nobody can approve it, and what is there of one that was cut off can be run.
 
     Args:
       store: the EIS.
@@ -99,7 +105,7 @@ def start(
       by: who.
       why: in words.
       parameters: of the script.
-      selected: how many messages the script was about.
+      selected: how many messages the script was about; or what tells it after the last item.
       key: idempotency key: the campaign that bears it already is the answer.
 
     Returns:
@@ -109,7 +115,9 @@ def start(
         return known
     content = msgspec.json.encode(dict(parameters or {})).decode()
     name, digest = (script.name, script.digest) if script is not None else ("edit", "")
-    number = len(items) if selected is None else selected
+    coming = iter(items)
+    piece = list(islice(coming, _PIECE))
+    whole = len(piece) < _PIECE
     try:
         with store.transaction() as tx:
             (campaign_id,) = tx.reserve(tables.campaign, 1)
@@ -118,21 +126,44 @@ def start(
                 "script": name,
                 "digest": digest,
                 "parameters": content,
-                "state": "planned",
+                "state": "planned" if whole else "cancelled",
                 "by": by[:120],
                 "why": why[:400],
                 "key": key,
                 "created_at": now_micros(),
-                "selected": number,
+                "selected": _number(selected, len(piece)) if whole else len(piece),
             }
             tx.insert(tables.campaign, [row])
-            tx.insert(tables.campaign_item, [_item_row(campaign_id, item) for item in items])
+            tx.insert(tables.campaign_item, [_item_row(campaign_id, item) for item in piece])
     except Conflict:
         known = None if key is None else by_key(store, key)
         if known is None:
             raise
         return known
+    if not whole:
+        _add(store, campaign_id, coming, len(piece), selected)
     return campaign_id
+
+
+def _add(
+    store: Store, campaign_id: int, coming: Iterator[Planned], known: int, selected: Callable[[], int] | int | None
+) -> None:
+    """The further items of a campaign, a piece at a time; it is planned with the last one."""
+    whole = False
+    while not whole:
+        piece = list(islice(coming, _PIECE))
+        known, whole = known + len(piece), len(piece) < _PIECE
+        with store.transaction() as tx:
+            tx.insert(tables.campaign_item, [_item_row(campaign_id, item) for item in piece])
+            if whole:
+                sql = "UPDATE campaign SET state = 'planned', selected = ? WHERE id = ? AND state = 'cancelled'"
+                tx.driver.run(sql, (_number(selected, known), campaign_id))
+
+
+def _number(selected: Callable[[], int] | int | None, items: int) -> int:
+    if selected is None:
+        return items
+    return selected() if callable(selected) else selected
 
 
 def by_key(store: Store, key: str) -> int | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Engine
 
 from energycomm.eis.bulk import Driver, driver_of
@@ -19,7 +20,9 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import Adapter
 from energycomm.market.installed import Markets
 
-_PIECE = 2000
+_MANY = 20_000
+_PIECE = 500
+"""Messages that are read with their histories at a time."""
 
 
 class Neighbour:
@@ -52,6 +55,36 @@ class Neighbour:
         if self._message is None:
             self._message = content_of(self._xml)
         return self._message
+
+
+class Around(Sequence[Neighbour]):
+    """The messages of an access point but one: all cases of the point share one list.
+
+    Args:
+      all_of_them: of the access point.
+      place: of the one that is left out; None where it is none of them.
+    """
+
+    __slots__ = ("_all", "_place")
+
+    def __init__(self, all_of_them: list[Neighbour], place: int | None) -> None:
+        self._all, self._place = all_of_them, place
+
+    def __len__(self) -> int:
+        return len(self._all) - (self._place is not None)
+
+    @overload
+    def __getitem__(self, index: int) -> Neighbour: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Neighbour]: ...
+
+    def __getitem__(self, index: int | slice) -> Neighbour | Sequence[Neighbour]:
+        """One of them, or several."""
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        return self._all[number if self._place is None or number < self._place else number + 1]
 
 
 class Found(Struct, frozen=True):
@@ -100,8 +133,13 @@ class Case(Struct, frozen=True, kw_only=True):
     access_point_id: int | None
     findings: tuple[Found, ...] = ()
     why: str | None = None
-    around: tuple[Neighbour, ...] = ()
+    around: Sequence[Neighbour] = ()
     companions: tuple[Companion, ...] = ()
+
+    @property
+    def alone(self) -> Case:
+        """The same without what is around it: what may be kept of many."""
+        return structs.replace(self, around=(), companions=())
 
     @property
     def kind(self) -> str:
@@ -171,6 +209,37 @@ def stuck_ids(
         return sorted(ids - StoreReader(driver).superseded(sorted(ids)))
 
 
+def by_point(engine: Engine, ids: Sequence[int], points: int, most: int) -> Iterator[list[int]]:
+    """Messages in slices of whole access points; those of none are a slice by themselves.
+
+    A few whole numbers of each message are in memory, nothing else.
+
+    Args:
+      engine: the store.
+      ids: of the messages.
+      points: a slice has so many access points, or a multiple of them.
+      most: messages after which a slice ends, unless it is in the middle of an access point.
+    """
+    places, numbers = array("q"), array("q")
+    sql = "SELECT coalesce(access_point_id, 0), id FROM kernel_message WHERE true"
+    for start in range(0, len(ids), _MANY):
+        with reading(engine) as connection:
+            for point, number in driver_of(connection).matching(sql, ids[start : start + _MANY], "id"):
+                places.append(point)
+                numbers.append(number)
+    found: list[int] = []
+    known, last = 0, None
+    for place, number in sorted(zip(places, numbers, strict=True)):
+        if place != last:
+            if found and ((known % points == 0 and len(found) >= most) or last == 0):
+                yield found
+                found = []
+            known, last = known + 1, place
+        found.append(number)
+    if found:
+        yield found
+
+
 def read_cases(engine: Engine, markets: Markets, ids: Sequence[int]) -> Iterator[Case]:
     """The cases of messages, access point by access point, read in pieces; ids of no message are left out.
 
@@ -209,9 +278,10 @@ def _cases(driver: Driver, markets: Markets, ids: Sequence[int]) -> list[Case]:
     sql = "SELECT message_id, why FROM state_change WHERE true"
     whys.update(driver.matching(sql, ids, "message_id", "ORDER BY id"))
     around = neighbours(driver, {row[8] for row in rows.values() if row[8] is not None})
+    places = {one.id: place for several in around.values() for place, one in enumerate(several)}
     cases = []
     for number, state, at, received_at, version, waits_for, xml, identifier, point, ch_message in rows.values():
-        others = tuple(one for one in around.get(point, ()) if one.id != number)
+        others = Around(around.get(point, []), places.get(number))
         cases.append(
             Case(
                 markets=markets,

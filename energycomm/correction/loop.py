@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from msgspec import Struct, field
 
 from energycomm.correction import campaign
-from energycomm.correction.analysis import judged_cases
-from energycomm.correction.cases import Case
+from energycomm.correction.analysis import judging
+from energycomm.correction.cases import Case, stuck_ids
 from energycomm.correction.library import LoadedScript
-from energycomm.correction.planning import Plan, plan, preview
+from energycomm.correction.planning import Planned, trials
 from energycomm.correction.script import Replay
 from energycomm.correction.tickets import close_settled, make_tickets, open_tickets
 from energycomm.eis.store import Store
@@ -81,11 +83,11 @@ def loop(
     report = LoopReport()
     open_before = open_tickets(store)
     chosen = [script for script in scripts if script.declared.automatic]
-    tried: set[tuple[str, int]] = set()
+    tried: dict[str, set[int]] = defaultdict(set)
     for number in range(1, MOST_ROUNDS + 1):
         before = report.freed
         for script in chosen:
-            step = _step(store, writer, script, number, by, why, waited_days, tried)
+            step = _step(store, writer, script, number, by, why, waited_days, tried[script.name])
             if step is not None:
                 report.steps.append(step)
                 report.freed += step.freed
@@ -97,10 +99,9 @@ def loop(
             break
     close_settled(store)
     report.closed = sorted(open_before - open_tickets(store))
-    left = judged_cases(store.engine, writer.markets)
-    report.left = len(left)
+    report.left = len(stuck_ids(store.engine))
     if ticket:
-        due = [one for one in left if _ripe(one.case, waited_days)]
+        due = (one for one in judging(store.engine, writer.markets) if _ripe(one.case, waited_days))
         report.tickets = make_tickets(store, due, by, owner=owner, due_days=due_days)
     return report
 
@@ -118,18 +119,29 @@ def _step(
     by: str,
     why: str,
     waited_days: int,
-    tried: set[tuple[str, int]],
+    tried: set[int],
 ) -> Step | None:
-    asked = plan(store.engine, writer.markets, script, {})
-    items = [item for item in asked.items if _ripe(item.case, waited_days)]
-    # Sending back what is refused is worth one try: rules do not change while the loop runs.
-    items = [item for item in items if not isinstance(item.action, Replay) or (script.name, item.case.id) not in tried]
-    tried.update((script.name, item.case.id) for item in items)
-    if not items:
+    def takes(item: Planned) -> bool:
+        if not _ripe(item.case, waited_days):
+            return False
+        # Sending back what is refused is worth one try: rules do not change while the loop runs.
+        again = isinstance(item.action, Replay) and item.case.id in tried
+        if isinstance(item.action, Replay):
+            tried.add(item.case.id)
+        return not again
+
+    selected = 0
+
+    def useful() -> Iterator[Planned]:
+        nonlocal selected
+        for part in trials(store, writer, script, {}, takes=takes):
+            selected += part.selected
+            yield from part.useful
+
+    items = useful()
+    first = next(items, None)
+    if first is None:
         return None
-    useful = preview(store, writer, Plan(asked.selected, tuple(items), asked.faults)).useful
-    if not useful:
-        return None
-    campaign_id = campaign.start(store, script, useful, by=by, why=why, selected=asked.selected)
+    campaign_id = campaign.start(store, script, chain((first,), items), by=by, why=why, selected=lambda: selected)
     record = campaign.run(store, writer, campaign_id)
-    return Step(number, script.name, campaign_id, len(useful), record.freed)
+    return Step(number, script.name, campaign_id, sum(record.items.values()), record.freed)

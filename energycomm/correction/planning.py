@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from msgspec import Struct
+from msgspec import Struct, field, structs
 from sqlalchemy import Engine, text
 
 from energycomm.correction.acting import (
@@ -22,7 +22,7 @@ from energycomm.correction.acting import (
     sorted_places,
     states_at,
 )
-from energycomm.correction.cases import APPLIED, Case, read_cases, stuck_ids
+from energycomm.correction.cases import APPLIED, Case, by_point, read_cases, stuck_ids
 from energycomm.correction.library import LoadedScript
 from energycomm.correction.lookup import Lookup
 from energycomm.correction.script import Action, Replay, Selection, SetAside, Storing
@@ -38,6 +38,8 @@ from energycomm.pipeline.batch import BatchWriter
 
 SLICE = 8
 """Access points of one rehearsal: a writer waits for no more than these."""
+MOST = 400
+"""Messages of a slice that is planned at once, and those of its last access point."""
 
 
 class Planned(Struct, frozen=True):
@@ -84,6 +86,11 @@ class Tried(Struct, frozen=True):
     useful: bool
     note: str
 
+    @property
+    def alone(self) -> Tried:
+        """The same without what is around its message: what may be kept of many."""
+        return structs.replace(self, item=structs.replace(self.item, case=self.item.case.alone))
+
 
 class Preview(Struct, frozen=True):
     """What a dry run found.
@@ -113,6 +120,49 @@ class Preview(Struct, frozen=True):
         return (
             f"frees {counted(len(self.freed), 'message')} by {len(self.useful)} of {counted(len(self.tried), 'action')}"
         )
+
+
+class Outline(Struct):
+    """What dry runs of many slices found: numbers, and a few of the items.
+
+    Attributes:
+      shown: items worth doing that are kept, at most.
+      selected, tried: as of `Preview`; how many.
+      useful, freed, lost: ids of messages.
+      faults: message id -> what the script raised on it.
+      items: the first items worth doing.
+      left_out: the first of those that are not: message id, why.
+    """
+
+    shown: int
+    selected: int = 0
+    tried: int = 0
+    useful: list[int] = field(default_factory=list)
+    freed: list[int] = field(default_factory=list)
+    lost: list[int] = field(default_factory=list)
+    faults: dict[int, str] = field(default_factory=dict)
+    items: list[Planned] = field(default_factory=list)
+    left_out: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, found: Preview) -> None:
+        """Add a slice."""
+        self.selected += found.selected
+        self.tried += len(found.tried)
+        self.freed += found.freed
+        self.lost += found.lost
+        self.faults |= found.faults
+        self.useful += [item.case.id for item in found.useful]
+        room = max(0, self.shown - len(self.items))
+        self.items += found.useful[:room]
+        others = [(one.item.case.id, one.note) for one in found.tried if not one.useful]
+        self.left_out += others[: max(0, LEFT_OUT - len(self.left_out))]
+
+    def __str__(self) -> str:
+        return f"frees {counted(len(self.freed), 'message')} by {len(self.useful)} of {counted(self.tried, 'action')}"
+
+
+LEFT_OUT = 20
+"""Items that are not worth doing, of which an outline says why."""
 
 
 def plan(
@@ -217,6 +267,41 @@ def selected_by_sql(engine: Engine, query: str) -> set[int]:
         finally:
             if lite:
                 connection.execute(text("PRAGMA query_only = OFF"))
+
+
+def trials(
+    store: Store,
+    writer: BatchWriter,
+    script: LoadedScript,
+    parameters: Mapping[str, str],
+    *,
+    limit: int | None = None,
+    only: Iterable[int] | None = None,
+    takes: Callable[[Planned], bool] = lambda _: True,
+    watch: Callable[[int], None] = lambda _: None,
+) -> Iterator[Preview]:
+    """Plan a script and try it, slice by slice of whole access points: of many messages only a slice is in memory.
+
+    Args:
+      store: the EIS.
+      writer: the rules.
+      script: the script.
+      parameters: as given; defaults are added.
+      limit: at most so many actions.
+      only: of these messages only.
+      takes: which of the actions to try.
+      watch: called with the number of items that were tried.
+    """
+    engine, markets, tried = store.engine, writer.markets, 0
+    ids = selected_ids(engine, script.selection(script.values(parameters)), only)
+    for some in by_point(engine, ids, SLICE, MOST):
+        planned = asked(engine, script, parameters, read_cases(engine, markets, some), limit)
+        limit = None if limit is None else limit - len(planned.items)
+        items = tuple(item for item in planned.items if takes(item))
+        found = preview(store, writer, Plan(planned.selected, items, planned.faults))
+        tried += len(found.tried)
+        watch(tried)
+        yield structs.replace(found, tried=tuple(one.alone for one in found.tried))
 
 
 def preview(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,14 +55,25 @@ class Ticket(Struct, frozen=True, kw_only=True):
     messages: tuple[int, ...]
 
 
+class _Member(Struct, frozen=True):
+    """What a ticket needs of a message: all that is kept of many."""
+
+    id: int
+    identifier: str | None
+    access_point_id: int | None
+    state: str
+    waits_for: str | None
+    evidence: tuple[tuple[str, str], ...]
+
+
 def make_tickets(
-    store: Store, cases: Sequence[Judged], by: str, *, owner: str | None = None, due_days: int | None = None
+    store: Store, cases: Iterable[Judged], by: str, *, owner: str | None = None, due_days: int | None = None
 ) -> list[int]:
     """One ticket for each (market, grid operator, error class, codes); messages that have an open one are left out.
 
     Args:
       store: the EIS.
-      cases: what is left.
+      cases: what is left; they are asked for one after the other.
       by: who makes them.
       owner: who takes them up.
       due_days: days until they are due.
@@ -71,12 +82,17 @@ def make_tickets(
       The ids of the tickets that were made or got more messages.
     """
     ticketed = _in_open_tickets(store)
-    groups: dict[tuple[str, str, str, str], list[Judged]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str], list[_Member]] = defaultdict(list)
+    told: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
     for one in cases:
-        if one.case.id not in ticketed:
-            codes = " ".join(one.case.codes) or (one.case.waits_for or one.case.state)
-            key = (one.case.message.market, one.case.grid_operator or "", one.error_class, codes[:200])
-            groups[key].append(one)
+        case = one.case
+        if case.id not in ticketed:
+            codes = " ".join(case.codes) or (case.waits_for or case.state)
+            key = (case.message.market, case.grid_operator or "", one.error_class, codes[:200])
+            evidence: tuple[tuple[str, str], ...] = tuple((each.error_class, each.words) for each in one.evidence)
+            evidence = told.setdefault(evidence, evidence)
+            member = _Member(case.id, case.identifier, case.access_point_id, case.state, case.waits_for, evidence)
+            groups[key].append(member)
     with store.transaction() as tx:
         return [_make(tx, key, members, by, owner, due_days) for key, members in sorted(groups.items())]
 
@@ -96,7 +112,7 @@ def _in_open_tickets(store: Store) -> set[int]:
 def _make(
     tx: StoreTransaction,
     key: tuple[str, str, str, str],
-    members: list[Judged],
+    members: list[_Member],
     by: str,
     owner: str | None,
     due_days: int | None,
@@ -108,7 +124,7 @@ def _make(
         "AND state <> 'closed'"
     )
     known = tx.driver.rows(sql, key)
-    points = {one.case.identifier for one in members if one.case.identifier}
+    points = {one.identifier for one in members if one.identifier}
     if known:
         ticket_id: int = known[0][0]
         _grow(tx, ticket_id, key, members)
@@ -129,11 +145,11 @@ def _make(
             "created_at": now,
         }
         tx.insert(tables.ticket, [row])
-    tx.insert(tables.ticket_message, [{"ticket_id": ticket_id, "message_id": one.case.id} for one in members])
-    moved = [one.case for one in members if one.case.state in TICKETABLE]
-    tx.set_states([(case.id, "ticketed", case.waits_for, None) for case in moved])
+    tx.insert(tables.ticket_message, [{"ticket_id": ticket_id, "message_id": one.id} for one in members])
+    moved = [one for one in members if one.state in TICKETABLE]
+    tx.set_states([(one.id, "ticketed", one.waits_for, None) for one in moved])
     why = f"ticket {ticket_id}"
-    tx.insert(tables.state_change, [change_row(case.id, case.state, "ticketed", now, why, by) for case in moved])
+    tx.insert(tables.state_change, [change_row(one.id, one.state, "ticketed", now, why, by) for one in moved])
     return ticket_id
 
 
@@ -141,7 +157,7 @@ def _title(key: tuple[str, str, str, str], messages: int, points: int) -> str:
     return f"{key[3]}: {counted(messages, 'message')} of {counted(points, 'access point')} ({key[2]})"[:200]
 
 
-def _grow(tx: StoreTransaction, ticket_id: int, key: tuple[str, str, str, str], members: list[Judged]) -> None:
+def _grow(tx: StoreTransaction, ticket_id: int, key: tuple[str, str, str, str], members: list[_Member]) -> None:
     """An open ticket gets more messages: its title and evidence tell of all of them."""
     ((content,),) = tx.driver.rows("SELECT evidence FROM ticket WHERE id = ?", (ticket_id,))
     before, after = msgspec.json.decode(content), msgspec.json.decode(_evidence(members))
@@ -156,18 +172,18 @@ def _grow(tx: StoreTransaction, ticket_id: int, key: tuple[str, str, str, str], 
         "WHERE m.ticket_id = ?"
     )
     rows = tx.driver.rows(sql, (ticket_id,))
-    there = {row[1] for row in rows} | {one.case.access_point_id for one in members}
+    there = {row[1] for row in rows} | {one.access_point_id for one in members}
     title = _title(key, len(rows) + len(members), len(there - {None}))
     content = msgspec.json.encode({"evidence": evidence, "access_points": points[:MOST_POINTS]}).decode()
     tx.driver.run("UPDATE ticket SET title = ?, evidence = ? WHERE id = ?", (title, content, ticket_id))
 
 
-def _evidence(members: list[Judged]) -> str:
-    words = Counter((one.error_class, one.words) for judged in members for one in judged.evidence)
+def _evidence(members: list[_Member]) -> str:
+    words = Counter(told for one in members for told in one.evidence)
     shown = [
         {"class": name, "found": text, "messages": count} for (name, text), count in words.most_common(MOST_EVIDENCE)
     ]
-    points = sorted({one.case.identifier for one in members if one.case.identifier})
+    points = sorted({one.identifier for one in members if one.identifier})
     return msgspec.json.encode({"evidence": shown, "access_points": points[:MOST_POINTS]}).decode()
 
 

@@ -8,7 +8,7 @@ import structlog
 
 from energycomm.daemon.clock import ClockWatch
 from energycomm.daemon.duties import Desk, Duty
-from energycomm.eis import tables
+from energycomm.eis import finding, tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.overdue import refresh
@@ -88,6 +88,7 @@ class Housekeeping(Duty):
             self._retention()
             self._erasures()
             Partitions(self.desk.store.engine).tend()
+            finding.tidy(self.desk.store.engine)
             self._retention_due = time.monotonic() + RETENTION_EVERY
 
     def _overdue(self) -> None:

@@ -3,7 +3,7 @@
 Lists go from the newest arrival back. Without a filter they walk the index of arrivals. By market, type, kind or
 state they walk one index for each combination that there is (the tallies know them: some dozens) and take the newest
 of all walks. By code or particular they walk the messages that it is found in; together with other filters they look
-through so many of them (`WINDOW`) and then give what they found with a cursor to go on from, however rare it is.
+further and further, through so many of them (`WINDOW`), and then give what they found with a cursor to go on from.
 
 Sorted by market, type, kind or state they walk the combinations of one value after the other, each from the newest
 arrival back. Other columns have no index that orders all messages; by them the messages of an access point or an
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, select, tuple_, union_all
+from sqlalchemy import ColumnElement, CompoundSelect, Connection, Select, and_, exists, or_, select, tuple_, union_all
 
 from energycomm.eis import tables
 from energycomm.eis.particulars import messages_query, ways
@@ -131,7 +131,7 @@ def find(connection: Connection, wanted: MessageFilter, limit: int, cursor: str 
     if (wanted.codes or wanted.particular) and not few:
         return _by_mark(connection, wanted, limit, None if cursor is None else start.id)
     there = combinations(connection) if _combined(wanted) else ()
-    rows = connection.execute(page_query(wanted, limit, start, there)).all()
+    rows = connection.execute(page_query(wanted, limit, start, there, merged=_merges(connection))).all()
     more = len(rows) > limit
     shown = [Place(*row) for row in rows[:limit]]
     return Found(tuple(place.id for place in shown), cursor_of(shown[-1]) if more else None)
@@ -148,7 +148,7 @@ def _grouped(connection: Connection, wanted: MessageFilter, limit: int, cursor: 
             continue
         begin = start if cursor is not None and value == reached else Place(*LATEST)
         part = replace(wanted, **{wanted.order: value, "sort": None})
-        rows = connection.execute(page_query(part, limit - len(found), begin, there))
+        rows = connection.execute(page_query(part, limit - len(found), begin, there, merged=_merges(connection)))
         found += [(Place(*row), value) for row in rows]
         if len(found) > limit:
             break
@@ -194,7 +194,9 @@ def number_of(connection: Connection, wanted: MessageFilter) -> int | None:
     return sum(one.messages for one in combinations(connection) if _fits(one, wanted))
 
 
-def page_query(wanted: MessageFilter, limit: int, before: Place, there: Sequence[Combination] = ()) -> Select[Any]:
+def page_query(
+    wanted: MessageFilter, limit: int, before: Place, there: Sequence[Combination] = (), *, merged: bool = False
+) -> Select[Any] | CompoundSelect[Any]:
     """The query of one page (received_at, id), with one additional row that shows whether another page follows.
 
     Args:
@@ -202,18 +204,29 @@ def page_query(wanted: MessageFilter, limit: int, before: Place, there: Sequence
       limit: how many at most.
       before: the place in the list that the page begins after.
       there: the combinations of market, type, kind and state that there are; needed when one of these is wanted.
+      merged: the database merges walks of an index that are ordered alike, and reads of each what is shown. SQLite
+        does; PostgreSQL would read them whole, and is told how much of each is enough.
     """
     k = tables.kernel_message.c
     if not _combined(wanted):
         query = _restricted(select(k.received_at, k.id).where(*_within(wanted, before)), wanted)
         return query.order_by(*_by_arrival(wanted, k)).limit(limit + 1)
-    walks = [_walk(one, wanted, limit, before) for one in there if _fits(one, wanted)][:MOST_WALKS]
+    walks = [_walk(one, wanted, before) for one in there if _fits(one, wanted)][:MOST_WALKS]
     if not walks:
         return select(k.received_at, k.id).where(k.id < 0)
-    pages = [walk.subquery() for walk in walks]
-    together = union_all(*(select(page.c.received_at, page.c.id) for page in pages)).subquery().c
-    newest: Select[Any] = select(together.received_at, together.id)
-    return newest.order_by(*_by_arrival(wanted, together)).limit(limit + 1)
+    if len(walks) == 1:
+        return walks[0].order_by(*_by_arrival(wanted, k)).limit(limit + 1)
+    if merged:
+        together = union_all(*walks)
+        return together.order_by(*_by_arrival(wanted, together.selected_columns)).limit(limit + 1)
+    pages = [walk.order_by(*_by_arrival(wanted, k)).limit(limit + 1).subquery() for walk in walks]
+    newest = union_all(*(select(page.c.received_at, page.c.id) for page in pages)).subquery().c
+    merged_pages: Select[Any] = select(newest.received_at, newest.id)
+    return merged_pages.order_by(*_by_arrival(wanted, newest)).limit(limit + 1)
+
+
+def _merges(connection: Connection) -> bool:
+    return connection.dialect.name == "sqlite"
 
 
 def _by_arrival(wanted: MessageFilter, columns: Any) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
@@ -282,11 +295,10 @@ def _within(wanted: MessageFilter, before: Place) -> list[ColumnElement[bool]]:
     return found
 
 
-def _walk(one: Combination, wanted: MessageFilter, limit: int, before: Place) -> Select[Any]:
+def _walk(one: Combination, wanted: MessageFilter, before: Place) -> Select[Any]:
     k = tables.kernel_message.c
     same = (k.market == one.market, k.market_type == one.type, k.kind == one.kind, k.state == one.state)
-    query = select(k.received_at, k.id).where(*same, *_within(wanted, before))
-    return query.order_by(*_by_arrival(wanted, k)).limit(limit + 1)
+    return select(k.received_at, k.id).where(*same, *_within(wanted, before))
 
 
 def _restricted(query: Select[Any], wanted: MessageFilter) -> Select[Any]:
@@ -319,26 +331,35 @@ def _columns(wanted: MessageFilter) -> list[tuple[ColumnElement[Any], str]]:
 
 def _by_mark(connection: Connection, wanted: MessageFilter, limit: int, before: int | None) -> Found:
     """A list by code or particular goes by the messages' numbers, the order in which they were stored."""
-    k = tables.kernel_message.c
     both = bool(wanted.codes) and wanted.particular is not None
     alone = not both and not _columns(wanted) and wanted.since is None and wanted.until is None
-    window = limit + 1 if alone else WINDOW
-    walk = _mark_query(wanted, before, window)
-    looked = connection.execute(walk).scalars().all()
-    if not looked:
-        return Found((), None)
-    ids: Sequence[int] = looked
-    if not alone:
-        # The same query once more, inside: cheaper than to send a thousand numbers back to the server.
-        here = walk.subquery()
-        query = select(k.id).where(k.id.in_(select(here.c.message_id)), *_within(wanted, Place(*LATEST)))
-        if both and wanted.particular is not None:
-            query = query.where(_carries(wanted.particular))
-        for column, value in _columns(wanted):
-            query = query.where(column == value)
-        ids = (
-            connection.execute(query.order_by(k.id.desc() if wanted.falling else k.id).limit(limit + 1)).scalars().all()
-        )
-    if len(ids) > limit:
-        return Found(tuple(ids[:limit]), cursor_of(Place(0, ids[limit - 1])))
-    return Found(tuple(ids), cursor_of(Place(0, looked[-1])) if len(looked) == window else None)
+    found: list[int] = []
+    looked_at, window = 0, limit + 1
+    while True:
+        walk = _mark_query(wanted, before, window)
+        looked = connection.execute(walk).scalars().all()
+        found += looked if alone else _matching(connection, wanted, walk, limit + 1 - len(found), both=both)
+        if len(found) > limit:
+            return Found(tuple(found[:limit]), cursor_of(Place(0, found[limit - 1])))
+        looked_at += len(looked)
+        if len(looked) < window:
+            return Found(tuple(found), None)
+        if looked_at >= WINDOW:
+            return Found(tuple(found), cursor_of(Place(0, looked[-1])))
+        # Most pages are full after the first few: the next look is as far again, up to the bound.
+        before, window = looked[-1], min(window * 3, WINDOW - looked_at)
+
+
+def _matching(
+    connection: Connection, wanted: MessageFilter, walk: Select[Any], limit: int, *, both: bool
+) -> Sequence[int]:
+    """Those messages of a walk that the other filters take too."""
+    k = tables.kernel_message.c
+    # The same query once more, inside: cheaper than to send a thousand numbers back to the server.
+    here = walk.subquery()
+    query = select(k.id).where(k.id.in_(select(here.c.message_id)), *_within(wanted, Place(*LATEST)))
+    if both and wanted.particular is not None:
+        query = query.where(_carries(wanted.particular))
+    for column, value in _columns(wanted):
+        query = query.where(column == value)
+    return connection.execute(query.order_by(k.id.desc() if wanted.falling else k.id).limit(limit)).scalars().all()

@@ -15,6 +15,7 @@ Names and contacts of customers are in no such index: `energycomm.eis.nameindex`
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -88,6 +89,9 @@ FINDABLE: Final = {
 }
 """What is searched, by table. Each column is one of few a point, a file or a case, or a reference that tells more than
 the point and the day of a message."""
+
+MERGED_PAGES: Final = 500
+"""Pages of an index that are written in one transaction of merging."""
 
 NAMES: Final = Findable("customer_words", {"words": "name"}, "customer", "customer_id")
 """Names and contacts of customers, in words that say nothing without the store's key (`energycomm.eis.nameindex`)."""
@@ -220,6 +224,36 @@ def catch_up(connection: Connection) -> None:
             f"UPDATE find_upto SET upto = max(upto, (SELECT coalesce(max({one.key}), 0) FROM {one.table})) "
             f"WHERE name = '{one.table}'"
         )
+
+
+def segments(connection: Connection, one: Findable) -> int:
+    """In how many pieces an index of SQLite lies: a search looks into each, and each catching up may add one."""
+    index = f"{one.stem}_idx"
+    following = f"SELECT min(segid) FROM {index} WHERE segid > n"
+    sql = (
+        f"WITH RECURSIVE s(n) AS (SELECT min(segid) FROM {index} UNION ALL SELECT ({following}) FROM s "
+        "WHERE n IS NOT NULL) SELECT count(n) FROM s"
+    )
+    return int(connection.exec_driver_sql(sql).scalar_one())
+
+
+def merge(connection: Connection, one: Findable, *, begin: bool) -> bool:
+    """Merge some of the pieces of an index of SQLite.
+
+    Args:
+      connection: in a writing transaction.
+      one: whose index.
+      begin: with all pieces that there are; else what was begun goes on.
+
+    Returns:
+      Whether something is left to merge.
+    """
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    before = driver.total_changes
+    pages = -MERGED_PAGES if begin else MERGED_PAGES
+    connection.exec_driver_sql(f"INSERT INTO {one.stem} ({one.stem}, rank) VALUES ('merge', {pages})")
+    return driver.total_changes - before > 1  # so the documentation of FTS5 says when it is done
 
 
 def take_in(connection: Connection, one: Findable, first: int, last: int) -> None:

@@ -19,7 +19,18 @@ from sqlalchemy import Connection, Engine
 from energycomm.eis import nameindex, tables
 from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.database import is_sqlite, reading, writing_now
-from energycomm.eis.findable import FINDABLE, NAMES, Findable, able, behind, catch_up, upto_of
+from energycomm.eis.findable import (
+    FINDABLE,
+    INDEXED,
+    NAMES,
+    Findable,
+    able,
+    behind,
+    catch_up,
+    merge,
+    segments,
+    upto_of,
+)
 from energycomm.errors import UserError
 
 How: TypeAlias = Literal["whole", "beginning", "part", "similar"]
@@ -35,6 +46,9 @@ DIFFERENT: Final = 3
 
 MOST: Final = 60
 """Rows that one question takes out of an index."""
+
+SCATTERED: Final = 2
+"""Pieces of an index of SQLite that are left as they are."""
 
 CANDIDATES: Final = 300
 """Customers whose names are looked at."""
@@ -103,6 +117,23 @@ def refresh(engine: Engine) -> None:
             return
     with contextlib.suppress(UserError), writing_now(engine) as connection:
         catch_up(connection)
+
+
+def tidy(engine: Engine) -> None:
+    """Merge the pieces that the index of SQLite lies in, a few pages at a time, until somebody else writes."""
+    if not is_sqlite(engine):
+        return
+    with reading(engine) as connection:
+        if not able(connection):
+            return
+        scattered = [one for one in INDEXED.values() if segments(connection, one) > SCATTERED]
+    with contextlib.suppress(UserError):
+        for one in scattered:
+            begin = left = True
+            while left:
+                with writing_now(engine) as connection:
+                    left = merge(connection, one, begin=begin)
+                begin = False
 
 
 def values_like(connection: Connection, words: Sequence[str]) -> list[FoundRow]:

@@ -138,15 +138,16 @@ def overdue_points(
     refresh(engine, present, notices or {})
     with reading(engine) as connection:
         driver = driver_of(connection)
-        found = [
-            row
-            for running in (RUNNING, STOPPED)
-            for code, every in _rhythms(driver, running, market)
-            for row in _late(driver, running, code, every, (every or usual) + grace, present, limit)
-        ]
-        best = sorted(found, key=lambda row: row[0])[:limit]
-        named = driver.matching("SELECT id, identifier FROM access_point WHERE true", [row[1] for row in best], "id")
-    points = [_told(row, dict(named), present, usual) for row in best]
+        found: list[Row] = []
+        for running in (RUNNING, STOPPED):
+            for code, every in _rhythms(driver, running, market):
+                # What misses less than the list is full of already is not read.
+                least = found[limit - 1][0] if len(found) >= limit else 0
+                late = _late(driver, running, code, every, (every or usual) + grace, least, present, limit)
+                found = sorted([*found, *late], key=lambda row: row[0])[:limit]
+        named = driver.matching("SELECT id, identifier FROM access_point WHERE true", [row[1] for row in found], "id")
+        names: dict[int, str] = dict(named)
+    points = [_told(row, names, present, usual) for row in found]
     return sorted(points, key=lambda one: (-one.missing, one.market, one.access_point))
 
 
@@ -164,9 +165,23 @@ def _rhythms(driver: Driver, running: int, market: str | None) -> Iterator[tuple
             rows = driver.rows(other, (running, after[0]))
 
 
-def _late(driver: Driver, running: int, market: str, every: int, days: int, present: int, limit: int) -> list[Row]:
-    """The points of a rhythm that miss more than some days, the longest first: (days with a minus, id, ...)."""
-    before = present - (days + 1) * DAY if running == RUNNING else -(days + 1)
+def _late(
+    driver: Driver, running: int, market: str, every: int, days: int, least: int, present: int, limit: int
+) -> list[Row]:
+    """The points of a rhythm that miss more than some days, the longest first: (days with a minus, id, ...).
+
+    Args:
+      driver: of the store.
+      running: of the rhythm.
+      market: of the rhythm.
+      every: of the rhythm.
+      days: that they miss at least, and one more.
+      least: days with a minus of which they miss more.
+      present: microseconds since the epoch.
+      limit: how many at most.
+    """
+    most = min(-(days + 1), least - 1)
+    before = present + most * DAY if running == RUNNING else most
     sql = (
         "SELECT place, access_point_id, market, since, latest, every, running FROM rhythm "
         "WHERE running = ? AND market = ? AND every = ? AND place <= ? ORDER BY place LIMIT ?"

@@ -134,6 +134,24 @@ def test_the_index_is_made_of_what_is_declared(engine: Engine) -> None:
             assert made == {f"{one.stem}_{column}" for one in findable.INDEXED.values() for column in one.columns}
 
 
+def test_the_pieces_of_an_index_that_grew_are_merged(engine: Engine, store: Store) -> None:
+    """Each search that takes in what came since leaves a piece; an hour later they are one, and all is found."""
+    if not is_sqlite(engine):
+        pytest.skip("PostgreSQL merges by itself")
+    one = findable.FINDABLE["access_point"]
+    numbers = [f"9900000000{number:04}" for number in range(9)]
+    for number in numbers:
+        with store.transaction() as tx:
+            tx.access_points("FR", [number])
+        finding.refresh(engine)
+    with reading(engine) as connection:
+        assert findable.segments(connection, one) > finding.SCATTERED
+    finding.tidy(engine)
+    with reading(engine) as connection:
+        assert findable.segments(connection, one) == 1
+    assert {value for _, value, _ in found(engine, "9900000000")} == set(numbers)
+
+
 def test_a_question_walks_the_index(engine: Engine, store: Store) -> None:
     fill(store)
     finding.refresh(engine)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, Select, event, func, select, text
+from sqlalchemy import Engine, SelectBase, event, func, select, text
 
 from energycomm.daemon.survey import survey
 from energycomm.eis import tables
@@ -127,7 +127,7 @@ def fill(store: Store) -> None:
         )
 
 
-def plan(engine: Engine, query: Select[Any], *settings: str) -> str:
+def plan(engine: Engine, query: SelectBase, *settings: str) -> str:
     """How a query will be answered; on PostgreSQL under settings."""
     written = query.compile(engine, compile_kwargs={"literal_binds": True})
     explain = "EXPLAIN QUERY PLAN " if is_sqlite(engine) else "EXPLAIN "
@@ -154,12 +154,12 @@ THERE = [
 ]
 
 
-def listed(before: Place | None = None, **wanted: Any) -> Select[Any]:
+def listed(before: Place | None = None, **wanted: Any) -> SelectBase:
     """The query of a page of the store below."""
     return page_query(MessageFilter(**wanted), 50, before or Place(*LATEST), THERE)
 
 
-LISTS: dict[str, Select[Any]] = {
+LISTS: dict[str, SelectBase] = {
     "state": listed(state="quarantined"),
     "state, next page": listed(state="rejected", before=Place(NOW, 20_000)),
     "state and kind": listed(state="rejected", kind="MeterReading"),
@@ -247,6 +247,14 @@ def test_a_common_type_is_walked_backwards_too(full: Engine) -> None:
     shown = plan(full, listed(type="R151"))
     assert shown.count("ix_kernel_message_combination") == 3
     assert shown.count("Limit") == 4 or is_sqlite(full)
+
+
+def test_sqlite_merges_the_walks_of_a_list_and_sorts_nothing(full: Engine) -> None:
+    if is_sqlite(full):
+        wanted = MessageFilter(state="rejected")
+        shown = plan(full, page_query(wanted, 50, Place(*LATEST), THERE, merged=True))
+        assert shown.count("ix_kernel_message_combination") == 4
+        assert "TEMP B-TREE" not in shown
 
 
 def test_counts_by_type_and_state_need_an_index_only(full: Engine) -> None:

@@ -3,6 +3,7 @@ Satisfies `energycomm.market.contract.Adapter`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from io import BytesIO
@@ -26,6 +27,9 @@ from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff, Trans
 _MOST_REMEMBERED = 1 << 17
 """Identifiers of one document that are remembered: so many transactions are more than any document of the hub has."""
 
+_OF_HUB = re.compile(r"DK_[A-Za-z]{1,80}|[A-Za-z]{1,80}_MarketDocument")
+_SPACES = ("urn:ediel.org:", "un:unece:260:data:EEM-DK_")
+"""Roots and namespaces of documents that are the hub's, whether they are read or not."""
 _NONE = "-"
 """Reference of a transaction that has none."""
 
@@ -33,6 +37,8 @@ _NONE = "-"
 class Energinet(TableAdapter):
     """Reads and writes what the Danish hub defines. An object may be used by several threads."""
 
+    service: Mapping[str, str] = {"known": "00101"}
+    """Of the queue of the hub: it refuses a document that it has with 00101. The paths are those of the kind."""
     strict = True
     wrapped = frozenset(("minute", "position", "amount", "version"))
     builds: frozenset[str] = requests.KINDS
@@ -53,7 +59,13 @@ class Energinet(TableAdapter):
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """See `TableAdapter.dispatch`; refusals bear the hub's own code too."""
         found = super().dispatch(sniff)
-        return found if isinstance(found, str) else with_hub_code(found)
+        if isinstance(found, str):
+            return found
+        of_hub = [name for name in (sniff.root or "").split(",") if _OF_HUB.fullmatch(name.strip())]
+        if found.code == "TYPE_NOT_OURS" and (of_hub or (sniff.namespace or "").startswith(_SPACES)):
+            root = of_hub[0] if of_hub else sniff.root
+            found = refusal("TYPE_UNKNOWN", sniff.name, root, ", ".join(self.types))
+        return with_hub_code(found)
 
     def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
         """See `TableAdapter.digest`; refusals bear the hub's own code too."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path
 from typing import IO
 
 from msgspec import structs
@@ -17,6 +18,7 @@ from adapters.common.pieces import Values
 from adapters.common.table import Document
 from adapters.common.tableadapter import TableAdapter
 from adapters.dk_energinet import requests
+from adapters.dk_energinet.choices import choices
 from adapters.dk_energinet.codes import OWN, refusal, with_hub_code
 from adapters.dk_energinet.digesting import DIGESTERS
 from adapters.dk_energinet.documents import TABLE, declarable
@@ -37,6 +39,8 @@ _NONE = "-"
 class Energinet(TableAdapter):
     """Reads and writes what the Danish hub defines. An object may be used by several threads."""
 
+    form: requests.Form = "xml"
+    """In which requests are written."""
     service: Mapping[str, str] = {"known": "00101"}
     """Of the queue of the hub: it refuses a document that it has with 00101. The paths are those of the kind."""
     strict = True
@@ -116,8 +120,22 @@ class Energinet(TableAdapter):
         return ()
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
-        """The document that asks for what a Kernel message says, in XML."""
-        return requests.build(message, reference)
+        """The document that asks for what a Kernel message says, in XML or in JSON."""
+        return requests.build(message, reference, self.form)
+
+    def mapped(self, path: Path) -> Energinet:
+        """The adapter with the choices of a licensee: the form of requests, and the names of the hub's queue.
+
+        Args:
+          path: of a file in YAML with `form` (``xml`` or ``json``), `service`, or both.
+
+        Raises:
+          ValueError: the file cannot be read, or has a mistake.
+        """
+        made = Energinet(TABLE, digesters=DIGESTERS, codes=OWN)
+        made.form, service = choices(path)
+        made.service = {**self.service, **service}
+        return made
 
     def ledger(self) -> Ledger:
         """See `TableAdapter.ledger`; what a header says of its document alone is not kept."""

@@ -385,7 +385,7 @@ def _write(element: etree._Element, made: Made, space: str) -> None:
         _write(etree.SubElement(element, space + part.name), part, space)
 
 
-def _plain(made: Made) -> Any:
+def _plain(made: Made, within: str = "") -> Any:
     if made.text is not None:
         value: Any = made.text
         if made.declared.type == "flag":
@@ -394,13 +394,14 @@ def _plain(made: Made) -> Any:
             value = int(made.text)
         elif made.declared.type == "number":
             value = float(made.text)
-        return {**made.attributes, "value": value} if made.attributes or _coded(made.declared) else value
+        wrapped = made.attributes or _coded(made.declared) or (within, made.name) == ("Rejected_TimeSeries", "version")
+        return {**made.attributes, "value": value} if wrapped else value
     held: dict[str, Any] = {}
     for part in made.parts:
         if part.declared.many:
-            held.setdefault(part.name, []).append(_plain(part))
+            held.setdefault(part.name, []).append(_plain(part, made.name))
         else:
-            held[part.name] = _plain(part)
+            held[part.name] = _plain(part, made.name)
     return held
 
 

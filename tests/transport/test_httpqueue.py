@@ -16,8 +16,8 @@ from energycomm.transport.https import HttpsServer
 from energycomm.transport.messagequeue import QueueIn
 from energycomm.transport.tokens import ClientCredentials
 from tests.servers.authority import Authority
-from tests.servers.https import HttpsTestServer, Reply, https_server
 from tests.servers.httpqueue import TOKEN_PATH, HttpQueueBehaviour
+from tests.servers.https import HttpsTestServer, Reply, https_server
 from tests.transport.arrivals import Message, content_of, taken
 
 

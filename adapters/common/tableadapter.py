@@ -59,7 +59,7 @@ class TableAdapter(MarketAdapter):
     strict: bool = False
     """Whether headers, and documents of JSON, are held against the schemas of the table too."""
     wrapped: frozenset[str] = frozenset()
-    """Types of the schemas whose leaves are objects with `value` in JSON, besides codes (`adapters.common.declared`)."""
+    """Types of the schemas whose leaves are objects with `value` in JSON, besides codes."""
 
     def __init__(
         self, table: Table, digesters: Mapping[str, Digest] | None = None, codes: Sequence[AdapterCode] = ()

@@ -176,7 +176,7 @@ def test_a_licensee_chooses_the_form_of_requests_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("form: yaml", "'yaml'"), ("shape: json", "shape"), ("service: {peak: x}", "peak"), ("form: [", "(?i)yaml|parsing")],
+    [("form: yaml", "'yaml'"), ("shape: json", "shape"), ("service: {peak: x}", "peak"), ("form: [", "(?i)yaml|flow")],
 )
 def test_a_mistake_in_these_choices_is_told(tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "dk.yaml"

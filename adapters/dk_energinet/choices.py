@@ -29,4 +29,4 @@ def choices(path: Path) -> tuple[Literal["xml", "json"], dict[str, str]]:
         raise ValueError(f"it cannot be read: {fault.strerror}") from None
     except msgspec.MsgspecError as fault:
         raise ValueError(str(fault)) from None
-    return found.form, dict(found.service)
+    return found.form, {str(name): word for name, word in found.service.items()}

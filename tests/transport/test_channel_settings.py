@@ -14,7 +14,7 @@ from energycomm.errors import UserError
 from energycomm.transport.channel import Unseen
 from energycomm.transport.folders import FolderIn, FolderOut
 from energycomm.transport.httpqueue import HttpQueueOut
-from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut
+from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut, QueueService
 from energycomm.transport.opening import Places, bare_channel, open_channel
 from energycomm.transport.patience import GuardedIn, GuardedOut
 from energycomm.transport.push import PushIn
@@ -236,4 +236,5 @@ def test_the_names_of_a_market_are_used_where_the_configuration_says_none(read: 
     places = Places(tmp_path, tmp_path, queue_names={"FR": {"namespace": "urn:x", "queue": "X", "send": "Send"}})
     channel = bare_channel(setting, places)
     assert isinstance(channel, QueueIn)
+    assert isinstance(channel._service, QueueService)
     assert (channel._service.names.queue, channel._service.names.send) == ("Q", "Send")

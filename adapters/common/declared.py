@@ -58,7 +58,7 @@ def declared(path: Path, wrapped: frozenset[str]) -> Declared:
     bases = {name: kind.find(f"{_XS}restriction") for name, kind in restricted.items()}
     numbers = {name for name, base in bases.items() if base is not None and _is_number(base.get("base"))}
     (top,) = root.iterchildren(f"{_XS}element")
-    return _declared(top, set(restricted) - wrapped, numbers)
+    return _declared(top, set(restricted) - wrapped, numbers, wrapped)
 
 
 def _is_number(name: str | None) -> bool:
@@ -66,7 +66,7 @@ def _is_number(name: str | None) -> bool:
     return prefix == "xs" and kind in _NUMBERS
 
 
-def _declared(element: etree._Element, own: set[str], numbers: set[str]) -> Declared:
+def _declared(element: etree._Element, own: set[str], numbers: set[str], filled: frozenset[str]) -> Declared:
     extension = element.find(f"{_XS}complexType/{_XS}simpleContent/{_XS}extension")
     named = element.get("type") or (extension.get("base") if extension is not None else "") or ""
     prefix, _, kind = named.rpartition(":")
@@ -76,17 +76,17 @@ def _declared(element: etree._Element, own: set[str], numbers: set[str]) -> Decl
     attributes = extension.iterchildren(f"{_XS}attribute") if extension is not None else ()
     names = tuple(str(one.get("name")) for one in attributes)
     wrapped = bool(names) or (bool(kind) and prefix != "xs" and kind not in own)
-    children = {str(one.get("name")): _declared(one, own, numbers) for one in nearest}
+    children = {str(one.get("name")): _declared(one, own, numbers, filled) for one in nearest}
     number = kind in numbers or _is_number(named)
     form = "number" if number else "flag" if named == "xs:boolean" else "text"
     needed = element.get("minOccurs") != "0" and not any(True for _ in element.iterancestors(f"{_XS}choice"))
-    blank = bool(kind) and prefix != "xs" and not wrapped
+    blank = bool(kind) and prefix != "xs" and kind not in filled
     return Declared(children, names, form, wrapped, blank, needed, element.get("maxOccurs", "1") != "1")
 
 
 def _absent(content: Any, node: Declared) -> bool:
     """Whether a leaf is empty that may be: the table takes it for absent."""
-    return (content == "" and node.blank) or (content == {VALUE: ""} and node.form == "text")
+    return node.blank and content == ({VALUE: ""} if node.wrapped else "")
 
 
 def _form(value: Any) -> str:

@@ -57,7 +57,7 @@ class TableAdapter(MarketAdapter):
     builds: frozenset[str] = frozenset()
     """Names of the outgoing Kernel kinds that `build` knows: none, where the market has no code for it."""
     strict: bool = False
-    """Whether headers, and documents of JSON, are held against the schemas of the table too: the market does so."""
+    """Whether headers, and documents of JSON, are held against the schemas of the table too."""
     wrapped: frozenset[str] = frozenset()
     """Types of the schemas whose leaves are objects with `value` in JSON, besides codes."""
 

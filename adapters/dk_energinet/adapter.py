@@ -3,9 +3,11 @@ Satisfies `energycomm.market.contract.Adapter`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path
 from typing import IO
 
 from msgspec import structs
@@ -16,6 +18,7 @@ from adapters.common.pieces import Values
 from adapters.common.table import Document
 from adapters.common.tableadapter import TableAdapter
 from adapters.dk_energinet import requests
+from adapters.dk_energinet.choices import choices
 from adapters.dk_energinet.codes import OWN, refusal, with_hub_code
 from adapters.dk_energinet.digesting import DIGESTERS
 from adapters.dk_energinet.documents import TABLE, declarable
@@ -26,6 +29,9 @@ from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff, Trans
 _MOST_REMEMBERED = 1 << 17
 """Identifiers of one document that are remembered: so many transactions are more than any document of the hub has."""
 
+_OF_HUB = re.compile(r"DK_[A-Za-z]{1,80}|[A-Za-z]{1,80}_MarketDocument")
+_SPACES = ("urn:ediel.org:", "un:unece:260:data:EEM-DK_")
+"""Roots and namespaces of documents that are the hub's, whether they are read or not."""
 _NONE = "-"
 """Reference of a transaction that has none."""
 
@@ -33,6 +39,10 @@ _NONE = "-"
 class Energinet(TableAdapter):
     """Reads and writes what the Danish hub defines. An object may be used by several threads."""
 
+    form: requests.Form = "xml"
+    """In which requests are written."""
+    service: Mapping[str, str] = {"known": "00101"}
+    """Of the queue of the hub: it refuses a document that it has with 00101. The paths are those of the kind."""
     strict = True
     wrapped = frozenset(("minute", "position", "amount", "version"))
     builds: frozenset[str] = requests.KINDS
@@ -54,7 +64,13 @@ class Energinet(TableAdapter):
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """See `TableAdapter.dispatch`; refusals bear the hub's own code too."""
         found = super().dispatch(sniff)
-        return found if isinstance(found, str) else with_hub_code(found)
+        if isinstance(found, str):
+            return found
+        of_hub = [name for name in (sniff.root or "").split(",") if _OF_HUB.fullmatch(name.strip())]
+        if found.code == "TYPE_NOT_OURS" and (of_hub or (sniff.namespace or "").startswith(_SPACES)):
+            root = of_hub[0] if of_hub else sniff.root
+            found = refusal("TYPE_UNKNOWN", sniff.name, root, ", ".join(self.types))
+        return with_hub_code(found)
 
     def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
         """See `TableAdapter.digest`; refusals bear the hub's own code too."""
@@ -105,8 +121,22 @@ class Energinet(TableAdapter):
         return ()
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
-        """The document that asks for what a Kernel message says, in XML."""
-        return requests.build(message, reference)
+        """The document that asks for what a Kernel message says, in XML or in JSON."""
+        return requests.build(message, reference, self.form)
+
+    def mapped(self, path: Path) -> Energinet:
+        """The adapter with the choices of a licensee: the form of requests, and the names of the hub's queue.
+
+        Args:
+          path: of a file in YAML with `form` (``xml`` or ``json``), `service`, or both.
+
+        Raises:
+          ValueError: the file cannot be read, or has a mistake.
+        """
+        made = Energinet(TABLE, digesters=DIGESTERS, codes=OWN)
+        made.form, service = choices(path)
+        made.service = {**self.service, **service}
+        return made
 
     def ledger(self) -> Ledger:
         """See `TableAdapter.ledger`; what a header says of its document alone is not kept."""

@@ -51,13 +51,14 @@ _BY_CODE: dict[str, str] = {
     "SYN_MISSING": _SCHEMA,
     "SYN_UNEXPECTED": _SCHEMA,
     "SYN_VALUE": _SCHEMA,
-    "SYN_CODE": "00403 (B2B-006)",
+    "SYN_CODE": _SCHEMA,
     "TRANSACTION_REPEATED": "00102 (B2B-009)",
 }
 _TOO_LONG = "at most"
 _OF_HEADER = {"mRID": ("00201 (B2B-003)", "00305 (B2B-003)"), "Identification": ("00201 (B2B-003)", "00305 (B2B-003)")}
 _OF_TRANSACTION = ("00202 (B2B-009)", "00205 (B2B-009)")
 _RECEIVER = "00303 (B2B-011)"
+_PROCESS = "00402 (B2B-002)"
 
 
 def hub_code(refused: Refusal) -> str | None:
@@ -77,6 +78,8 @@ def hub_code(refused: Refusal) -> str | None:
             return _OF_HEADER[name][refused.expected.startswith(_TOO_LONG)]
     if refused.code in ("SYN_MISSING", "SYN_VALUE") and name in _OF_HEADER and len(above) == 1:
         return _OF_TRANSACTION[refused.expected.startswith(_TOO_LONG)]
+    if refused.code == "SYN_CODE" and refused.path == "process.processType":
+        return _PROCESS  # a process of the list that its document does not have
     return found
 
 

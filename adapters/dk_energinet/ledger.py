@@ -12,12 +12,13 @@ _SAID_OF_DOCUMENT = {
     "document": "names one delivery of the document: the next has another",
     "type": "is held against the document, which is known by its root",
 }
-_WITHOUT_QUALITY = {"*/QuantityQuality": "", "*/QuantityQuality/*": ""}
+_WITH_VALUE = {"*/QuantityMissing": ""}
+_WITHOUT_VALUE = {"*/EnergyQuantity": "", "*/QuantityQuality": "", "*/QuantityQuality/*": ""}
 _US = "5790009000013"
 _SETTINGS: Mapping[str, Sequence[Mapping[str, str]]] = {
-    "DK_MeteredDataTimeSeries": ({}, _WITHOUT_QUALITY),
-    "DK_AggregatedMeteredDataTimeSeries": ({}, _WITHOUT_QUALITY),
-    "DK_NotifyAggregatedWholesaleServices": ({}, _WITHOUT_QUALITY),
+    "DK_MeteredDataTimeSeries": (_WITH_VALUE, _WITHOUT_VALUE),
+    "DK_AggregatedMeteredDataTimeSeries": (_WITH_VALUE, _WITHOUT_VALUE),
+    "DK_NotifyAggregatedWholesaleServices": (_WITH_VALUE, _WITHOUT_VALUE),
     "AccountingPointCharacteristics": (
         {},
         {
@@ -50,8 +51,15 @@ def with_settings(ledger: Ledger, table: Table) -> Ledger:
 
 def _with(document: LedgerDocument, head: Sequence[tuple[str, Leaf]], declared: Sequence[str]) -> LedgerDocument:
     types = {path: declared for path, leaf in head if leaf.name == "type" and declared}
+    # A name at the end of a path is meant wherever it stands: types of charges, points and addresses have their own.
+    others = {
+        "/".join(path): [code for code in leaf.codes if code]
+        for path, leaf in document.root.leaves()
+        if len(path) > 1 and path[-1] in types and leaf.codes
+    }
+    others |= {"/".join(path): ["DK", "SE"] for path, _ in document.root.leaves() if path[-1] == "country"}
     settings = _SETTINGS.get(document.label, document.settings)
-    return document._replace(values={**document.values, **types}, settings=settings)
+    return document._replace(values={**others, **document.values, **types}, settings=settings)
 
 
 def _leaves(node: Node, above: tuple[str, ...]) -> Iterator[tuple[str, Leaf]]:

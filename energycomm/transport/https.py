@@ -49,16 +49,18 @@ class HttpsServer(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a server answered: status, media type, content, and the seconds it asks us to wait."""
+    """What a server answered: status, media type, content, the seconds it asks us to wait, and its headers, by names in
+    small letters."""
 
     status: int
     content_type: str
     content: bytes
     retry_after: float | None = None
+    headers: Mapping[str, str] = {}
 
 
 class HttpsClient:
-    """Posts to one service.
+    """Asks one service.
 
     Args:
       channel: name of the channel, for errors.
@@ -84,13 +86,20 @@ class HttpsClient:
     def post(
         self, content: bytes, headers: Mapping[str, str], path: str = "", item: str | None = None
     ) -> Answer | TechnicalError:
-        """Post bytes and read the answer, whatever its status.
+        """Post bytes and read the answer, whatever its status. See `request`."""
+        return self.request("POST", headers, path, item, content)
+
+    def request(
+        self, method: str, headers: Mapping[str, str], path: str = "", item: str | None = None, content: bytes = b""
+    ) -> Answer | TechnicalError:
+        """Ask something and read the answer, whatever its status.
 
         Args:
-          content: the bytes.
+          method: of HTTP.
           headers: further headers.
           path: relative to the service's address, or absolute on its server.
           item: the message it is about.
+          content: bytes that are sent.
         """
         try:
             client = self._open()
@@ -101,7 +110,7 @@ class HttpsClient:
         if (url.scheme, url.host, url.port) != (client.base_url.scheme, client.base_url.host, client.base_url.port):
             return self._error("CHANNEL_CONFIG", f"{path} leads to another server", item)
         try:
-            with client.stream("POST", url, content=content, headers=dict(headers)) as response:
+            with client.stream(method, url, content=content or None, headers=dict(headers)) as response:
                 return self._read(response, deadline, item)
         except httpx.RequestError as fault:
             code, words, maybe_sent = explain(fault)
@@ -123,6 +132,7 @@ class HttpsClient:
             content_type=response.headers.get("content-type", ""),
             content=b"".join(parts),
             retry_after=wish(response.headers.get("retry-after")),
+            headers=dict(response.headers),
         )
 
     def judge(self, answer: Answer, item: str | None = None) -> TechnicalError | None:

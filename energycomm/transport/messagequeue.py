@@ -11,10 +11,10 @@ import base64
 import binascii
 import io
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from lxml import etree
 from msgspec import Struct
@@ -28,6 +28,40 @@ from energycomm.transport.soap import Body, SoapVersion, headers_of, understood,
 from energycomm.transport.spool import Entry, Spool
 
 TRUE: Final = {"true", "1"}
+
+
+class Waiting(Protocol):
+    """A service with messages that wait for us, as `QueueIn` empties it.
+
+    Attributes:
+      client: asks it.
+      queues: names of the queues that are emptied, one after the other; None for the only one.
+    """
+
+    @property
+    def client(self) -> HttpsClient: ...  # noqa: D102
+    @property
+    def queues(self) -> Sequence[str | None]: ...  # noqa: D102
+
+    def check(self) -> str | TechnicalError:
+        """Ask whether the service is there: a sentence, or the error."""
+        ...
+
+    def count(self, queue: str | None) -> int | TechnicalError | None:
+        """The number of messages that wait in a queue, None where the service does not count them."""
+        ...
+
+    def get(self, queue: str | None) -> tuple[str, bytes] | TechnicalError | None:
+        """The next message of a queue, its identifier (empty where it has none) and its bytes; None if none waits."""
+        ...
+
+    def confirm(self, identifier: str) -> TechnicalError | None:
+        """Have a message removed that we have; nothing where getting it removes it."""
+        ...
+
+    def close(self) -> None:
+        """Close connections."""
+        ...
 
 
 class QueueNames(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,6 +118,18 @@ class QueueService:
     ) -> None:
         self.client = HttpsClient(channel, server)
         self.names, self.queue, self.version = names, queue, version
+        self.queues: Sequence[str | None] = (queue,)
+
+    def check(self) -> str | TechnicalError:
+        """Ask whether the service is available and how much waits."""
+        count = self.available() or self.count(self.queue)
+        if isinstance(count, TechnicalError):
+            return count
+        return f"the service is available, {counted(count, 'message waits', 'messages wait')}"
+
+    def close(self) -> None:
+        """Close connections; the next use opens others."""
+        self.client.close()
 
     def available(self) -> TechnicalError | None:
         """Ask whether the service is available; an error where it is not."""
@@ -95,9 +141,9 @@ class QueueService:
             return None
         return self._error("CHANNEL_SERVER", f"the service says it is not available ({words or 'no word'})")
 
-    def count(self) -> int | TechnicalError:
+    def count(self, queue: str | None) -> int | TechnicalError:
         """The number of messages that wait."""
-        body = self.call(self.names.count, {self.names.queue: self.queue})
+        body = self.call(self.names.count, {self.names.queue: queue})
         if isinstance(body, TechnicalError):
             return body
         words = self.text(body, self.names.total)
@@ -105,9 +151,9 @@ class QueueService:
             return self._error("CHANNEL_ANSWER", f"no number of messages in {self.names.total}")
         return int(words)
 
-    def get(self) -> tuple[str, bytes] | TechnicalError | None:
+    def get(self, queue: str | None) -> tuple[str, bytes] | TechnicalError | None:
         """The next message: its identifier (empty where it has none) and its bytes; None where none waits."""
-        body = self.call(self.names.get, {self.names.queue: self.queue})
+        body = self.call(self.names.get, {self.names.queue: queue})
         if isinstance(body, TechnicalError):
             return body
         holder = self._find(body, self.names.message)
@@ -118,8 +164,11 @@ class QueueService:
             return content
         return self.text(body, self.names.identifier), content
 
-    def confirm(self, identifier: str, operation: str) -> TechnicalError | None:
-        """Have a message removed that we have."""
+    def confirm(self, identifier: str) -> TechnicalError | None:
+        """Have a message removed that we have, where GetMessage does not remove it."""
+        operation = self.names.confirm
+        if operation is None:
+            return None
         fields = {self.names.queue: self.queue, self.names.identifier: identifier}
         body = self.call(operation, fields, item=identifier)
         return body if isinstance(body, TechnicalError) else None
@@ -214,31 +263,26 @@ class QueueIn:
 
     Attributes:
       more: whether the last poll left messages that can be had as soon as those that it gave are acknowledged: a
-        service that removes what is confirmed gives its first message until then.
+        service that removes what is confirmed gives the first message of a queue until then.
     """
 
     direction: Direction = "in"
 
-    def __init__(self, name: str, market: str, service: QueueService, spool: Path, *, max_messages: int = 500) -> None:
+    def __init__(self, name: str, market: str, service: Waiting, spool: Path, *, max_messages: int = 500) -> None:
         self.name, self.market, self.more = name, market, False
         self._service, self._spool, self._max_messages = service, Spool(name, spool), max_messages
 
     def check(self) -> str | TechnicalError:
-        """Ask whether the service is available and how much waits."""
-        count = self._service.available() or self._service.count()
-        return (
-            count
-            if isinstance(count, TechnicalError)
-            else f"the service is available, {counted(count, 'message waits', 'messages wait')}"
-        )
+        """Ask whether the service is there."""
+        return self._service.check()
 
     def close(self) -> None:
         """Close connections and let others poll."""
-        self._service.client.close()
+        self._service.close()
         self._spool.close()
 
     def poll(self) -> Iterator[Arrival | TechnicalError]:
-        """First what was got before a crash, then as many messages as the service counts."""
+        """First what was got before a crash, then as many messages as wait, one queue after the other."""
         self.more = False
         error = self._spool.open_for_polling()
         if error is not None:
@@ -249,25 +293,35 @@ class QueueIn:
         if errors:
             yield from errors
             return
-        count = self._service.count()
+        left = self._max_messages
+        for queue in self._service.queues:
+            for outcome in self._waiting(queue, left):
+                left -= 1
+                yield outcome
+                if isinstance(outcome, TechnicalError):
+                    return
+
+    def _waiting(self, queue: str | None, most: int) -> Iterator[Arrival | TechnicalError]:
+        """The messages of one queue, at most so many; an error ends them."""
+        count = self._service.count(queue)
         if isinstance(count, TechnicalError):
             yield count
             return
-        for left in range(count, max(0, count - self._max_messages), -1):
-            outcome = self._next()
+        others = self.more
+        for number in range(most if count is None else min(count, most)):
+            outcome = self._next(queue)
             if outcome is None:
                 return
-            self.more = left > 1 and not isinstance(outcome, TechnicalError)
+            further = count is None or number + 1 < count
+            self.more = others or (further and not isinstance(outcome, TechnicalError))
             yield outcome
-            if isinstance(outcome, TechnicalError):
-                return
 
-    def _next(self) -> Arrival | TechnicalError | None:
+    def _next(self, queue: str | None) -> Arrival | TechnicalError | None:
         """Get one message into the spool; None where none waits, or the first one is still unconfirmed."""
         room = shutil.disk_usage(self._spool.folder).free
         if room < self._service.client.server.max_answer:
             return local_error("CHANNEL_LOCAL", self.name, f"only {room} bytes are free in {self._spool.folder}")
-        got = self._service.get()
+        got = self._service.get(queue)
         if got is None or isinstance(got, TechnicalError):
             return got
         identifier, content = got
@@ -275,7 +329,7 @@ class QueueIn:
         key = f"{identifier}|{digest}"
         if self._spool.find(key) is not None:
             return None
-        name = safe_name(identifier or digest[:32]) + (".xml" if content.lstrip().startswith(b"<") else "")
+        name = safe_name(identifier or digest[:32]) + _ending(content)
         try:
             entry = self._spool.put(key, name, io.BytesIO(content), reference=identifier or None)
         except OSError as fault:
@@ -283,10 +337,12 @@ class QueueIn:
         return self._spool.arrival(entry, self._told)
 
     def _told(self, entry: Entry) -> TechnicalError | None:
-        operation = self._service.names.confirm
-        if operation is None or entry.reference is None:
-            return None
-        return self._service.confirm(entry.reference, operation)
+        return None if entry.reference is None else self._service.confirm(entry.reference)
+
+
+def _ending(content: bytes) -> str:
+    begins = content[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    return ".xml" if begins == b"<" else ".json" if begins in (b"{", b"[") else ""
 
 
 class QueueOut:
@@ -309,7 +365,7 @@ class QueueOut:
 
     def close(self) -> None:
         """Close connections."""
-        self._service.client.close()
+        self._service.close()
 
     def send(self, message: Outgoing) -> Sent | TechnicalError:
         """Send a message; the service's own identifier for it is the receipt, a fault with reasons the answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -12,6 +13,7 @@ from energycomm.errors import UserError
 from energycomm.transport.channel import Incoming, Seen, Sending
 from energycomm.transport.credentials import Secret
 from energycomm.transport.folders import FolderIn, FolderOut
+from energycomm.transport.httpqueue import HttpQueueNames, HttpQueueOut, HttpQueueService
 from energycomm.transport.https import HttpsServer
 from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut, QueueService
 from energycomm.transport.patience import GuardedIn, GuardedOut, SystemClock
@@ -19,15 +21,17 @@ from energycomm.transport.push import PushIn
 from energycomm.transport.settings import (
     ChannelSetting,
     FolderSetting,
+    HttpQueueSetting,
+    HttpsSetting,
     PushSetting,
     QueueSetting,
     SftpSetting,
     SoapSetting,
-    TlsSetting,
 )
 from energycomm.transport.sftp import SftpIn, SftpOut
 from energycomm.transport.sftp_session import SftpServer
 from energycomm.transport.soap import Signatures, SoapOut
+from energycomm.transport.tokens import ClientCredentials
 from energycomm.transport.ws_security import Signer, Trust, Verifier
 
 
@@ -107,6 +111,8 @@ def bare_channel(setting: ChannelSetting, places: Places, seen: Seen | None = No
             )
         case QueueSetting():
             return _queue(setting, places)
+        case HttpQueueSetting():
+            return _http_queue(setting, places)
         case PushSetting():
             return push_channel(setting, places)
         case _:
@@ -195,14 +201,22 @@ def _sftp(setting: SftpSetting, places: Places, seen: Seen | None) -> SftpIn | S
     )
 
 
-def _queue(setting: QueueSetting, places: Places) -> QueueIn | QueueOut:
+_Names = TypeVar("_Names", QueueNames, HttpQueueNames)
+
+
+def _names(setting: ChannelSetting, places: Places, kind: type[_Names], own: Mapping[str, str]) -> _Names:
+    """The names of a market's service, as its adapter knows them; those of the setting go before them."""
     try:
-        names = msgspec.convert({**places.queue_names.get(setting.market, {}), **setting.names}, QueueNames)
+        return msgspec.convert({**places.queue_names.get(setting.market, {}), **own}, kind)
     except msgspec.ValidationError as error:
         raise UserError(
             f"The names of the service of channel {setting.name} are not complete: {error}.",
             "Write them under [channels.names], or install an adapter of the market that knows them.",
         ) from None
+
+
+def _queue(setting: QueueSetting, places: Places) -> QueueIn | QueueOut:
+    names = _names(setting, places, QueueNames, setting.names)
     service = QueueService(setting.name, _https(setting, places), names, setting.queue, setting.soap)
     if setting.direction == "out":
         return QueueOut(setting.name, setting.market, service)
@@ -210,7 +224,22 @@ def _queue(setting: QueueSetting, places: Places) -> QueueIn | QueueOut:
     return QueueIn(setting.name, setting.market, service, spool, max_messages=setting.max_messages)
 
 
-def _https(setting: TlsSetting, places: Places) -> HttpsServer:
+def _http_queue(setting: HttpQueueSetting, places: Places) -> QueueIn | HttpQueueOut:
+    names = _names(setting, places, HttpQueueNames, {})
+    server = msgspec.structs.replace(_https(setting, places), url=setting.url.rstrip("/") + "/")  # paths go below it
+    credentials = None
+    secret = places.secret("client secret", setting.client_secret_file, setting.client_secret_env)
+    if setting.token_url is not None and setting.client_id is not None and secret is not None:
+        there = msgspec.structs.replace(server, url=setting.token_url)
+        credentials = ClientCredentials(setting.name, there, setting.client_id, secret, setting.scope)
+    service = HttpQueueService(setting.name, server, names, setting.queues, setting.form, credentials)
+    if setting.direction == "out":
+        return HttpQueueOut(setting.name, setting.market, service)
+    spool = places.spool / setting.name
+    return QueueIn(setting.name, setting.market, service, spool, max_messages=setting.max_messages)
+
+
+def _https(setting: HttpsSetting, places: Places) -> HttpsServer:
     return HttpsServer(
         url=setting.url,
         ca_file=places.file(setting.ca_file),

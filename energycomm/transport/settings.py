@@ -127,7 +127,7 @@ class SftpSetting(ChannelSetting):
         return self
 
 
-class TlsSetting(ChannelSetting):
+class HttpsSetting(ChannelSetting):
     """What channels over HTTPS have."""
 
     url: str = Field(pattern="^https://", description="Address of the service; https only.")
@@ -140,7 +140,6 @@ class TlsSetting(ChannelSetting):
     )
     passphrase_file: str | None = Field(default=None, description="File that holds the key's pass phrase.")
     passphrase_env: str | None = Field(default=None, description="Environment variable that holds the pass phrase.")
-    soap: Literal["1.1", "1.2"] = Field(default="1.1", description="SOAP version.")
     connect_timeout: float = Field(default=10.0, gt=0, description="Seconds for the connection.")
     timeout: float = Field(default=60.0, gt=0, description="Seconds for the whole exchange.")
     max_bytes: int = Field(default=64 << 20, gt=0, description="Largest answer in bytes.")
@@ -151,6 +150,12 @@ class TlsSetting(ChannelSetting):
         if self.key_file is not None and self.certificate_file is None:
             raise ValueError("a key_file without a certificate_file")
         return self
+
+
+class TlsSetting(HttpsSetting):
+    """What channels of SOAP have."""
+
+    soap: Literal["1.1", "1.2"] = Field(default="1.1", description="SOAP version.")
 
 
 class SoapSetting(TlsSetting):
@@ -230,6 +235,36 @@ class QueueSetting(TlsSetting):
         return self
 
 
+class HttpQueueSetting(HttpsSetting):
+    """A queue over HTTP whose first document is removed by its identifier, as in Denmark."""
+
+    kind: Literal["http-queue"] = Field(description="Kind of channel.")
+    queues: tuple[Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")], ...] = Field(
+        min_length=1, description="Names of the queues that are emptied, one after the other."
+    )
+    form: Literal["xml", "json"] = Field(default="xml", description="In which form documents are asked for.")
+    token_url: str | None = Field(
+        default=None, pattern="^https://", description="Address that gives access tokens (OAuth 2, client credentials)."
+    )
+    client_id: str | None = Field(default=None, min_length=1, description="Our identifier there.")
+    client_secret_file: str | None = Field(default=None, description="File that holds our secret there.")
+    client_secret_env: str | None = Field(default=None, description="Environment variable that holds our secret there.")
+    scope: str | None = Field(default=None, description="Scope that is asked for; left out when not set.")
+    max_messages: int = Field(default=500, ge=1, description="Largest number of documents in one poll.")
+
+    @model_validator(mode="after")
+    def _credible(self) -> Self:
+        secret = one_place(self.client_secret_file, self.client_secret_env, "client_secret")
+        told = (self.token_url is not None, self.client_id is not None, secret)
+        if any(told) and not all(told):
+            raise ValueError("token_url, client_id and a client_secret (file or env) go together")
+        if not any(told) and self.certificate_file is None:
+            raise ValueError("either a token_url or a certificate_file is needed")
+        if self.scope is not None and self.token_url is None:
+            raise ValueError("a scope without a token_url")
+        return self
+
+
 class PushSetting(ChannelSetting):
     """An endpoint that the market pushes to. Its direction is in."""
 
@@ -303,11 +338,14 @@ QUEUE_NAMES = FREE_NAMES | {
 """What `names` of a queue may hold: the fields of `energycomm.transport.messagequeue.QueueNames`."""
 
 AnyChannel = Annotated[
-    FolderSetting | SftpSetting | SoapSetting | QueueSetting | PushSetting, Field(discriminator="kind")
+    FolderSetting | SftpSetting | SoapSetting | QueueSetting | HttpQueueSetting | PushSetting,
+    Field(discriminator="kind"),
 ]
 """An entry of `[[channels]]`."""
 
-KINDS: tuple[type[ChannelSetting], ...] = (FolderSetting, SftpSetting, SoapSetting, QueueSetting, PushSetting)
+KINDS: tuple[type[ChannelSetting], ...] = (
+    FolderSetting, SftpSetting, SoapSetting, QueueSetting, HttpQueueSetting, PushSetting,
+)  # fmt: skip
 
 
 def one_place(file: str | None, variable: str | None, what: str) -> bool:
@@ -323,7 +361,9 @@ def one_place(file: str | None, variable: str | None, what: str) -> bool:
 
 def variables(setting: ChannelSetting) -> frozenset[str]:
     """The environment variables that hold secrets of a channel."""
-    named = (getattr(setting, name, None) for name in ("password_env", "passphrase_env", "token_env"))
+    named = (
+        getattr(setting, name, None) for name in ("password_env", "passphrase_env", "token_env", "client_secret_env")
+    )
     return frozenset(name for name in named if name)
 
 

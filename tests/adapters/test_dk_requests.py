@@ -198,3 +198,31 @@ def test_a_request_is_done_by_what_carries_it_out_and_names_it(file: str, proces
         if isinstance(each, RequestStatus)
     ]
     assert states == [(state, "OUR-77", "OUR-77") for state in told]
+
+
+def test_a_licensee_chooses_the_form_of_requests_once(tmp_path: Path) -> None:
+    """The setting `mappings` names the file; the content is the same, and so is everything that is read."""
+    file = tmp_path / "dk.yaml"
+    file.write_text("form: json\nservice: {peek: 'v2/peek/{queue}'}\n")
+    theirs = adapter.mapped(file)
+    made = theirs.build(_request("AggregatedDataRequest"), "OUR-1")
+    assert isinstance(made, OutgoingMessage)
+    assert made.content_type == "application/json"
+    assert made.content == _built("AggregatedDataRequest", "json").content
+    assert theirs.service == {"known": "00101", "peek": "v2/peek/{queue}"}
+    written = adapter.build(_request("AggregatedDataRequest"), "OUR-1")
+    assert isinstance(written, OutgoingMessage)
+    assert written.content_type == "application/xml"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("form: yaml", "'yaml'"), ("shape: json", "shape"), ("service: {peak: x}", "peak"), ("form: [", "(?i)yaml|flow")],
+)
+def test_a_mistake_in_these_choices_is_told(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "dk.yaml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=words):
+        adapter.mapped(file)
+    with pytest.raises(ValueError, match="cannot be read"):
+        adapter.mapped(tmp_path / "none.yaml")

@@ -20,6 +20,7 @@ class Request(Struct, frozen=True):
     path: str
     headers: dict[str, str]
     content: bytes
+    method: str = "POST"
 
 
 class Reply(Struct, frozen=True):
@@ -46,7 +47,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        reply = self.server.owner.answer(Request(self.path, dict(self.headers), content))
+        reply = self.server.owner.answer(Request(self.path, dict(self.headers), content, self.command))
         time.sleep(reply.delay)
         self.close_connection = True
         if reply.hang_up:
@@ -64,6 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
                     time.sleep(reply.drip)
             else:
                 self.wfile.write(reply.content)
+
+    do_GET = do_DELETE = do_POST  # noqa: N815 - named by the library
 
     def log_message(self, format: str, *args: object) -> None:
         pass

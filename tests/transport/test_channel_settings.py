@@ -13,7 +13,8 @@ from energycomm.config import Config, load
 from energycomm.errors import UserError
 from energycomm.transport.channel import Unseen
 from energycomm.transport.folders import FolderIn, FolderOut
-from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut
+from energycomm.transport.httpqueue import HttpQueueOut
+from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut, QueueService
 from energycomm.transport.opening import Places, bare_channel, open_channel
 from energycomm.transport.patience import GuardedIn, GuardedOut
 from energycomm.transport.push import PushIn
@@ -86,6 +87,28 @@ url = "https://atrias.example/ms"
 break_after = 2
 
 [[channels]]
+name = "hub-in"
+market = "DK"
+direction = "in"
+kind = "http-queue"
+url = "https://hub.example/b2b"
+queues = ["aggregations", "measuredata"]
+form = "json"
+token_url = "https://login.example/token"
+client_id = "us"
+client_secret_env = "ENERGYCOMM_HUB_SECRET"
+scope = "api"
+
+[[channels]]
+name = "hub-out"
+market = "DK"
+direction = "out"
+kind = "http-queue"
+url = "https://hub.example/b2b"
+queues = ["aggregations"]
+certificate_file = "hub.pem"
+
+[[channels]]
 name = "pushed"
 market = "NL"
 kind = "push"
@@ -112,12 +135,14 @@ def test_every_kind_is_opened_as_it_is_configured(
 ) -> None:
     """Nothing is connected by opening; a variable that holds a secret is no unknown setting."""
     monkeypatch.setenv("ENERGYCOMM_ENEDIS_PASSWORD", "hunter2")
+    monkeypatch.setenv("ENERGYCOMM_HUB_SECRET", "hunter3")
     config = read(EVERY_KIND)
     places, seen = Places(config.folder, config.spool_folder, queue_names={"BE": {"namespace": "urn:x"}}), Unseen()
     channels = [bare_channel(setting, places, seen) for setting in config.channels]
-    kinds = [FolderIn, FolderOut, SftpIn, SftpOut, SoapOut, QueueIn, QueueOut, PushIn]
+    kinds = [FolderIn, FolderOut, SftpIn, SftpOut, SoapOut, QueueIn, QueueOut, QueueIn, HttpQueueOut, PushIn]
     assert [type(channel) for channel in channels] == kinds
-    assert [channel.direction for channel in channels] == ["in", "out", "in", "out", "out", "in", "out", "in"]
+    directions = " ".join(channel.direction for channel in channels)
+    assert directions == "in out in out out in out in out in"
     assert [(channel.name, channel.market) for channel in channels] == [
         (setting.name, setting.market) for setting in config.channels
     ]
@@ -144,7 +169,10 @@ def service(kind: str, **settings: str) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (folder(kind='"ftp"'), ["channels.1", "'ftp'", "'folder', 'sftp', 'soap', 'message-queue', 'push'"]),
+        (
+            folder(kind='"ftp"'),
+            ["channels.1", "'ftp'", "'folder', 'sftp', 'soap', 'message-queue', 'http-queue', 'push'"],
+        ),
         (folder(name='"A b"'), ["channels.1.folder.name"]),
         (folder(market='"France"'), ["channels.1.folder.market"]),
         (folder(colour="1"), ["channels.1.folder.colour", "no such setting"]),
@@ -159,6 +187,11 @@ def service(kind: str, **settings: str) -> str:
         (service("soap", direction="", key_file='"k"'), ["a key_file without a certificate_file"]),
         (service("message-queue", names='{mesage = "x"}'), ["names has no mesage", "message"]),
         (service("message-queue", names='{message = "a b"}'), ["'a b' is no name of an element"]),
+        (service("http-queue"), ["channels.1.http-queue.queues", "it is missing"]),
+        (service("http-queue", queues='["a b"]'), ["channels.1.http-queue.queues"]),
+        (service("http-queue", queues='["a"]'), ["either a token_url or a certificate_file is needed"]),
+        (service("http-queue", queues='["a"]', token_url='"https://t/"'), ["client_secret (file or env) go together"]),
+        (service("http-queue", queues='["a"]', token_url='"http://t/"'), ["channels.1.http-queue.token_url"]),
         (folder(path="", kind='"push"'), ["token_file or token_env is needed"]),
     ],
 )
@@ -203,4 +236,5 @@ def test_the_names_of_a_market_are_used_where_the_configuration_says_none(read: 
     places = Places(tmp_path, tmp_path, queue_names={"FR": {"namespace": "urn:x", "queue": "X", "send": "Send"}})
     channel = bare_channel(setting, places)
     assert isinstance(channel, QueueIn)
+    assert isinstance(channel._service, QueueService)
     assert (channel._service.names.queue, channel._service.names.send) == ("Q", "Send")

@@ -114,7 +114,7 @@ class House:
                 settings = [one.name for one in manual.entries(self.docs, "setting")]
                 commands = [one.name for one in manual.entries(self.docs, "command")]
                 glossary = [word for one in manual.entries(self.docs, "word") for word in one.name.split(", ")]
-                scopes = {one.section for one in manual.entries(self.docs, "setting")}
+                scopes = {one.section for one in manual.entries(self.docs, "setting") if one.section.islower()}
                 self._read = stamp, catalogue, lexicon_of(catalogue, types, settings, commands, glossary, scopes)
             return self._read[1], self._read[2]
 

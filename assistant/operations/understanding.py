@@ -12,7 +12,7 @@ from msgspec import Struct
 from assistant.knowledge.language import SMALL_WORDS, detect
 from assistant.operations.catalogue import plain
 from assistant.operations.days import DAY_MARK, Days, days_of
-from assistant.operations.vocabulary import Match, language_of, matches, meant, tokens_of
+from assistant.operations.vocabulary import Match, english, language_of, matches, meant, tokens_of
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import COMMON
 from energycomm.engine.rule import RuleSet
@@ -37,9 +37,10 @@ _REQUEST = re.compile(
 _POINT = re.compile(r"(?<![\d#])(\d{12,18})(?!\d)")
 _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
 _EXIT = re.compile(
-    r"(?i)\b(?:exit|return)[ -]?(?:code|status)\s*(\d{1,3})\b|\bcode\s+de\s+(?:sortie|retour)\s*(\d{1,3})\b"
+    r"(?i)\b(?:exit|return)[ -]?(?:code|status)\s*(\d{1,3})\b|\bcode\s+(?:de\s+)?(?:sortie|retour)\s*(\d{1,3})\b"
     r"|\b(?:exit|afsluit)-?code\s*(\d{1,3})\b"
 )
+_FILE = re.compile(r"(?<![\w/])(?:rules/)?((?:[a-z]{2,6}/)?[a-z_]+\.(?:yaml|csv))\b")
 _VERSION = re.compile(r"(?<![\w-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,64}(?![\w-])")
 _PREFIX = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2}-[A-Za-z])(?![\w-]|\d)")
 _SCRIPT = re.compile(r"(?<![\w-])[a-z]+(?:-[a-z]+)+(?![\w-])")
@@ -49,10 +50,10 @@ _SMALL = {language: frozenset(map(plain, words)) for language, words in SMALL_WO
 _QUESTION_WORDS = frozenset().union(*_SMALL.values())
 TELLING = frozenset(
     (
-        "many", "combien", "hoeveel",
+        "many", "often", "combien", "hoeveel",
         "not", "no", "more", "most", "less", "fewer", "without", "except", "never", "both", "why",
         "pas", "non", "sans", "moins", "sauf", "jamais", "aucun", "aucune", "pourquoi",
-        "niet", "geen", "zonder", "meer", "minder", "behalve", "nooit", "waarom",
+        "neither", "nor", "ni", "noch", "niet", "geen", "zonder", "meer", "minder", "behalve", "nooit", "waarom",
     )
 )  # fmt: skip
 """Small words that change what is asked: an operation has to take them."""
@@ -187,7 +188,8 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     got.days, left = days_of(left, periods[0] if periods else None, today, day_first=day_first)
     got.tokens = tokens_of(left)
     _spell(got, lexicon)
-    got.found = [*_apart(matches(got.tokens)), *_placed(got.tokens, names), *_named(got.tokens, lexicon)]
+    phrased = _apart(matches(got.tokens))
+    got.found = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
     got.language = language_of(got.tokens, got.found, _SMALL)
     return got
 
@@ -219,9 +221,23 @@ def _placed(tokens: list[str], names: list[list[tuple[str, str]]]) -> list[Match
     return found
 
 
-def _named(tokens: list[str], lexicon: Lexicon) -> list[Match]:
+def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Match]:
     """Names that are written as words: a code list, a setting, a command, a word of the glossary."""
-    found: list[Match] = []
+    covered = {place for one in phrased for place in range(one.start, one.end)}
+    found = [
+        Match(place, place + 1, "listed", lexicon.codes[token])
+        for place, token in enumerate(tokens)
+        if token in lexicon.codes
+        and (token.isdigit() or (place not in covered and len(token) > 2 and token not in lexicon.spoken)
+             or (place and tokens[place - 1] in ("code", "codes") and token not in _QUESTION_WORDS))
+    ]  # fmt: skip
+    for one in phrased:
+        # An envelope is the same in every language.
+        name = (
+            lexicon.glossary.get(english().get((one.slot, one.value), "")) if one.slot in ("thing", "state") else None
+        )
+        if name:
+            found.append(Match(one.start, one.end, "word", name))
     places: tuple[tuple[str, Mapping[str, str], str], ...] = (
         ("list", lexicon.lists, "_"), ("setting", lexicon.settings, "_"), ("scope", lexicon.scopes, "_"),
         ("command", lexicon.commands, " "), ("script", lexicon.repairs, "-"),
@@ -249,7 +265,8 @@ def _numbers(text: str, names: list[list[tuple[str, str]]]) -> str:
 
         return pattern.sub(name, left)
 
-    left = taken("exit_code", _EXIT, text.replace("§", " "))
+    left = taken("file", _FILE, text.replace("§", " "))
+    left = taken("exit_code", _EXIT, left)
     left = taken("point", _POINT, left)
     left = taken("envelope", _ENVELOPE, left, "envelope")
     left = taken("request", _REQUEST, left, "request")

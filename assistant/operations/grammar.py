@@ -100,8 +100,8 @@ def parts_of(question: str, asked: Understood) -> tuple[str, ...]:
     return tuple(parts) if len(parts) == 2 else (question,)
 
 
-_HEADS = ("subject", "thing", "code", "unknown_code", "message", "point", "setting", "list")
-_SHARED = ("subject", "thing", "kind", "point", "type")
+_HEADS = ("subject", "thing", "code", "unknown_code", "message", "point", "setting", "list", "gateway")
+_SHARED = ("subject", "thing", "kind", "point", "type", "gateway", "message")
 
 
 def share(first: Understood, second: Understood) -> None:

@@ -113,9 +113,14 @@ class House:
                          for part in (label, *label.split("-"))}  # fmt: skip
                 settings = [one.name for one in manual.entries(self.docs, "setting")]
                 commands = [one.name for one in manual.entries(self.docs, "command")]
+                gateway = [one.name for one in manual.entries(self.docs, "code")]
                 glossary = [word for one in manual.entries(self.docs, "word") for word in one.name.split(", ")]
                 scopes = {one.section for one in manual.entries(self.docs, "setting") if one.section.islower()}
-                self._read = stamp, catalogue, lexicon_of(catalogue, types, settings, commands, glossary, scopes)
+                self._read = (
+                    stamp,
+                    catalogue,
+                    lexicon_of(catalogue, types, settings, commands, glossary, scopes, gateway),
+                )
             return self._read[1], self._read[2]
 
     def read(self, question: str, markets: tuple[str, ...] = ()) -> Reading:

@@ -128,7 +128,10 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
     page = PAGES[plan.what][0]
     if plan.how in ("list", "count"):
         wanted = plain(plan.name).split()
-        found = [one for one in known if all(word in plain(f"{one.name} {one.section}") for word in wanted)]
+        found = [
+            one for one in known
+            if all(word in plain(one.name) for word in wanted) and plan.section in ("", one.section)
+        ]  # fmt: skip
         rows = tuple((one.name, one.about, f"docs/{one.file}:{one.line}") for one in found)
         return Worked(
             sentence=say(language, "entries", n=len(found), what=what),

@@ -9,6 +9,9 @@ from assistant.operations.slots import Asking, Read, Slots
 from assistant.operations.understanding import TELLING
 from assistant.operations.vocabulary import english
 
+PLURALS = frozenset(("settings", "parametres", "reglages", "instellingen", "commands", "commandes", "commandos",
+                     "commando", "opdrachten"))  # fmt: skip
+
 MOST_WORDS = 6
 """Words that an entry of the documentation is looked for by."""
 
@@ -37,6 +40,11 @@ def codes(slots: Slots) -> Read:
         return (Manual(what="exit_code", name=exit_code),)
     if gateway is not None and not slots.has("thing"):
         return (Manual(what="code", how="todo" if slots.take("todo") else "one", name=gateway),)
+    prefix = slots.one("gateway_prefix") if slots.has("subject", "code", "gateway") else None
+    if prefix:
+        slots.take("subject", "code", "gateway"), slots.take("intent", "began", "list")
+        how = "count" if slots.take("intent", "count") else "list"
+        return (Manual(what="code", how=how, name=prefix),)  # type: ignore[arg-type]
     if slots.take("subject", "gateway"):
         return (Manual(what="code", how="count"),) if slots.take("intent", "count") else _find(slots, "code")
     if slots.take("subject", "exit"):
@@ -86,6 +94,13 @@ def setting(slots: Slots) -> Read:
     use = bool(slots.take("intent", "use"))
     meant = bool(slots.take("field", "sentence"))
     slots.take("intent", "list")
+    scopes = slots.of("scope")
+    several = any(token in PLURALS for token in slots.asked.tokens)
+    if about and several and scopes and not default:
+        slots.mark(scopes[:1])
+        slots.take("group"), slots.take("topic")
+        how = "count" if slots.take("intent", "count") else "list"
+        return (Manual(what="setting", how=how, section=scopes[0].value),)  # type: ignore[arg-type]
     names = slots.of("setting")
     sure = [one for one in names if "_" in one.value]
     lone = [] if sure else [one for one in names if about or default or variable]
@@ -116,10 +131,22 @@ def command(slots: Slots) -> Read:
     about = bool(slots.take("subject", "command"))
     program = "energycomm" in slots.asked.tokens
     if not (about or program):
+        long = [one for one in slots.of("command") if one.end - one.start > 1]
+        asks = slots.take("field", "sentence") or slots.take("intent", "use")
+        if long and asks:
+            slots.mark(long[:1]), slots.take("intent", "use"), slots.take("field", "sentence")
+            return (Manual(what="command", name=long[0].value),)
         return None
     slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token == "energycomm"}  # noqa: S105
     slots.take("intent", "list", "use"), slots.take("field", "sentence")
     count = bool(slots.take("intent", "count"))
+    several = any(token in PLURALS for token in slots.asked.tokens)
+    beginning = slots.take("intent", "began")
+    left = slots.left()
+    if about and several and len(left) == 1 and (count or beginning or not slots.has("topic")):
+        slots.used |= set(left)
+        how = "count" if count else "list"
+        return (Manual(what="command", how=how, name=slots.asked.tokens[left[0]]),)  # type: ignore[arg-type]
     name = slots.one("command")
     if name is not None and not count:
         return (Manual(what="command", name=name),)

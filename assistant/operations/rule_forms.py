@@ -8,7 +8,6 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from assistant.operations.catalogue import plain
 from assistant.operations.family import (
     FIELDS,
     CodeLists,
@@ -23,10 +22,11 @@ from assistant.operations.family import (
     Rules,
 )
 from assistant.operations.slots import Asking, Read, Slots, yes_no
+from assistant.operations.understanding import TELLING
 from assistant.operations.vocabulary import Match
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
-           "setting", "listed", "type", "scope", "command")  # fmt: skip
+           "setting", "listed", "type", "scope", "command", "gateway_prefix", "dated")  # fmt: skip
 """Slots whose words may be the name of a code list all the same."""
 
 NEXT = 2
@@ -38,7 +38,9 @@ MOST_WORDS = 3
 
 def markets_of(slots: Slots) -> tuple[str, ...]:
     """The markets that are named; all but those that are excepted; none where all are meant."""
-    named = [one for one in slots.of("market") if one.value != "all"]
+    named = [
+        one for one in slots.of("market") if one.value != "all" and not set(range(one.start, one.end)) <= slots.used
+    ]
     slots.take("market")
     before = set(slots.used)
     excepted = [one.value for one in named if slots.denied(one, "except")]
@@ -407,6 +409,7 @@ def _rule_group(slots: Slots, two: bool) -> RuleGroup | None:
 
 def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
     """The filter, and what must be asked back where a name is not known."""
+    source = _source(slots)
     shared = bool(slots.take("with_common"))
     severity = _severity(slots)
     missing = _missing(slots)
@@ -434,7 +437,7 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
             slots.take("intent", "use"),
         )
         repair = script or ""
-    flow = slots.one("type")
+    flow = None if source else slots.one("type")
     reason = slots.one("ebix_reason") if not flow else None
     if reason or missing == "ebix":
         (
@@ -447,12 +450,14 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
     having: tuple[Missing, ...] = ()
     rule_at = min((one.start for one in slots.of("subject", "rule")), default=10_000)
     behind = any(one.start > rule_at for one in slots.of("subject", "ebix"))
-    if not reason and missing != "ebix" and behind:
+    if not reason and missing != "ebix" and behind and not source:
         slots.take("subject", "ebix"), slots.take("field", "ebix"), slots.take("missing", "ebix")
         having = ("ebix",)
         if repair == "":
             having, repair = ("ebix", "repair"), None
             slots.take("intent", "both")
+    if markets and not kinds:
+        slots.take("only")
     alone = bool(kinds) and not severity and (bool(slots.take("only")) or {"ne", "qu"} <= set(slots.asked.tokens))
     pointed = None
     written = [one for one in slots.of("pointed") if slots.asked.tokens[one.start].startswith("§")]
@@ -461,7 +466,8 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
         slots.take("field", "field"), slots.take("topic")
     days, began = slots.asked.days, bool(slots.take("intent", "began", "changed"))
     off = bool(slots.take("intent", "notyet"))
-    valid = bool(slots.take("field", "validity"))
+    slots.take("field", "validity")
+    dated = bool(slots.take("dated"))
     prefix = slots.one("prefix")
     today = bool(slots.take("intent", "today"))
     if days.known or today:
@@ -477,7 +483,7 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
     if file:
         slots.take("field", "file"), slots.take("subject", "file")
     every = len(kinds) > 1 and bool(slots.take("intent", "both"))
-    source, words = (_source(slots), ()) if slots.has("field", "source") else (None, _topic(slots))
+    words = () if source else _topic(slots)
     where = RuleFilter(
         markets=markets,
         shared=shared,
@@ -500,7 +506,7 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
         off=day if off else None,
         since=days.since if began else None,
         until=days.until if began else None,
-        changes=(began and not prefix) or (valid and not days.known and not today and not off),
+        changes=(began and not prefix) or dated,
         code=prefix,
         words=words,
         source=source,
@@ -551,21 +557,38 @@ def _missing(slots: Slots) -> Missing | None:
     return None
 
 
+ISSUERS = ("enedis", "atrias", "edsn", "energinet", "ebix")
+"""Who issues documents: behind a word for a source they are of its name, and not the market."""
+
+
 def _source(slots: Slots) -> str | None:
-    """The words that a source has to have: those that nothing else explains."""
-    (
-        slots.take("field", "source"),
-        slots.take("topic"),
-        slots.take("subject", "list", "code"),
-        slots.take("intent", "list"),
-    )
-    slots.take("group", "code")
-    left = slots.left()
-    if not left or len(left) > MOST_WORDS:
+    """The words that a source has to have: those behind the word for a source, names of types and issuers too.
+
+    It comes before the markets and types are taken.
+    """
+    sources = slots.of("field", "source")
+    if not sources or not slots.has("subject", "rule"):
         return None
-    slots.used |= set(left)
-    written = {plain(word): word for word in slots.asked.text.replace("?", " ").split()}
-    return " ".join(written.get(slots.asked.tokens[place], slots.asked.tokens[place]) for place in left)
+    tokens = slots.asked.tokens
+    first = min(one.start for one in sources)
+    said = {place for one in (*sources, *slots.of("topic")) for place in range(one.start, one.end)}
+    apart = ("market", "kind", "severity", "class", "intent", "subject")
+    others = {
+        place for one in slots.asked.found if one.slot in apart for place in range(one.start, one.end)
+    }  # fmt: skip
+    names = {one.start: one.value for slot in ("listed", "ebix_reason", "type", "version") for one in slots.of(slot)}
+    told = slots.asked.telling()
+    words = [
+        place for place, token in enumerate(tokens)
+        if place not in said and token not in TELLING
+        and (token in ISSUERS or (place in told and place not in others) or place in names)
+        and (place > first or place in told - others)
+    ]  # fmt: skip
+    if not words or len(words) > MOST_WORDS + 1:
+        return None
+    slots.mark(sources), slots.take("topic")
+    slots.used |= set(words)
+    return " ".join(names.get(place, tokens[place]) for place in words)
 
 
 def _topic(slots: Slots) -> tuple[str, ...]:

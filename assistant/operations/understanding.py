@@ -72,6 +72,7 @@ class Lexicon(Struct, frozen=True):
       settings, commands, glossary: of the documentation.
       fields: that rules point at.
       scopes: sections of the settings.
+      prefixes: beginnings of the gateway's codes.
       markets: those that have rules.
       spoken: words of the rules' own texts: they are spelt as they are meant.
     """
@@ -87,6 +88,7 @@ class Lexicon(Struct, frozen=True):
     glossary: Mapping[str, str]
     fields: Mapping[str, str]
     scopes: Mapping[str, str]
+    prefixes: Mapping[str, str]
     markets: tuple[str, ...]
     spoken: frozenset[str]
 
@@ -98,6 +100,7 @@ def lexicon_of(
     commands: Iterable[str] = (),
     glossary: Iterable[str] = (),
     scopes: Iterable[str] = (),
+    gateway: Iterable[str] = (),
 ) -> Lexicon:
     """The names of a catalogue."""
 
@@ -118,6 +121,7 @@ def lexicon_of(
         glossary=named(glossary),
         fields=named(one for rule in rules for one in (rule.field, rule.field.rpartition(".")[2])),
         scopes=named(scopes),
+        prefixes={code.partition("_")[0].lower(): f"{code.partition('_')[0]}_" for code in gateway},
         markets=tuple(catalogue.markets) or tuple(dict.fromkeys(r.market for r in rules if r.market != COMMON)),
         spoken=frozenset(token for rule in rules for token in tokens_of(f"{rule.title} {rule.sentence}")),
     )
@@ -241,13 +245,13 @@ def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Ma
     places: tuple[tuple[str, Mapping[str, str], str], ...] = (
         ("list", lexicon.lists, "_"), ("setting", lexicon.settings, "_"), ("scope", lexicon.scopes, "_"),
         ("command", lexicon.commands, " "), ("script", lexicon.repairs, "-"),
-        ("word", lexicon.glossary, " "), ("pointed", lexicon.fields, "_"),
+        ("word", lexicon.glossary, " "), ("gateway_prefix", lexicon.prefixes, " "), ("pointed", lexicon.fields, "_"),
     )  # fmt: skip
     for slot, names, glue in places:
         taken: set[int] = set()
         for length in (4, 3, 2, 1):
             for at in range(len(tokens) - length + 1):
-                words = glue.join(tokens[at : at + length])
+                words = glue.join(token.rstrip("_") for token in tokens[at : at + length])
                 name = names.get(words) or names.get(words.removesuffix("s")) or names.get(words + "s")
                 if name and not taken & set(range(at, at + length)) and not words.isdigit():
                     taken |= set(range(at, at + length))

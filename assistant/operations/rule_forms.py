@@ -38,9 +38,7 @@ MOST_WORDS = 3
 
 def markets_of(slots: Slots) -> tuple[str, ...]:
     """The markets that are named; all but those that are excepted; none where all are meant."""
-    named = [
-        one for one in slots.of("market") if one.value != "all" and not set(range(one.start, one.end)) <= slots.used
-    ]
+    named = [one for one in slots.of("market") if one.value != "all" and one.start not in slots.used]
     slots.take("market")
     before = set(slots.used)
     excepted = [one.value for one in named if slots.denied(one, "except")]

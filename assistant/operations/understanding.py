@@ -59,6 +59,10 @@ TELLING = frozenset(
 """Small words that change what is asked: an operation has to take them."""
 
 
+TYPE_LISTS = ("flow", "message", "document")
+"""Code lists that name the message types of a market."""
+
+
 class Lexicon(Struct, frozen=True):
     """Names that only the catalogue and the documentation know, each in small letters -> as it is written.
 
@@ -95,7 +99,6 @@ class Lexicon(Struct, frozen=True):
 
 def lexicon_of(
     catalogue: Catalogue,
-    types: Iterable[str] = (),
     settings: Iterable[str] = (),
     commands: Iterable[str] = (),
     glossary: Iterable[str] = (),
@@ -108,7 +111,7 @@ def lexicon_of(
         return {word.lower(): word for word in words if word}
 
     rules, entries = catalogue.rules, catalogue.codes.entries
-    known = {*types, *(entry.code for entry in entries if entry.list in ("flow", "message"))}
+    known = {entry.code for entry in entries if entry.list in TYPE_LISTS}
     return Lexicon(
         rules=named([one for rule in rules for one in (rule.code, rule.error_code, rule.market_code)]),
         ebix=named(rule.ebix for rule in rules),

@@ -336,5 +336,5 @@ def as_data(plan: Plan) -> dict[str, Any]:
 def _empty_guess(plan: Plan, found: Worked) -> bool:
     """Whether something was looked for by words and nothing has them: perhaps a passage has."""
     if isinstance(plan, family.Manual):
-        return plan.how in ("one", "default") and not found.values
+        return found.values in ((), (0,))
     return isinstance(plan, family.Rules) and bool(plan.where.words) and found.table is None

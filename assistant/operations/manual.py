@@ -144,7 +144,7 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
         if not found:
             return None
         how = "default" if plan.how == "find_default" else "one"
-        return _told(found, msgspec.structs.replace(plan, how=how), language)  # type: ignore[arg-type]
+        return _told(found, msgspec.structs.replace(plan, how=how), language)
     found = [one for one in named_entries(known, plan.name) if plan.section in ("", one.section)]
     found = found if plan.what == "setting" else found[:1]
     if not found:

@@ -9,8 +9,9 @@ from assistant.operations.slots import Asking, Read, Slots
 from assistant.operations.understanding import TELLING
 from assistant.operations.vocabulary import english
 
-PLURALS = frozenset(("settings", "parametres", "reglages", "instellingen", "commands", "commandes", "commandos",
-                     "commando", "opdrachten"))  # fmt: skip
+PLURALS = frozenset(
+    ("settings", "parametres", "reglages", "instellingen", "commands", "commandes", "commandos", "opdrachten")
+)
 
 MOST_WORDS = 6
 """Words that an entry of the documentation is looked for by."""
@@ -134,7 +135,8 @@ def command(slots: Slots) -> Read:
         long = [one for one in slots.of("command") if one.end - one.start > 1]
         asks = slots.take("field", "sentence") or slots.take("intent", "use")
         if long and asks:
-            slots.mark(long[:1]), slots.take("intent", "use"), slots.take("field", "sentence")
+            slots.mark(long[:1])
+            slots.take("intent", "use"), slots.take("field", "sentence")
             return (Manual(what="command", name=long[0].value),)
         return None
     slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token == "energycomm"}  # noqa: S105

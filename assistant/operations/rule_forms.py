@@ -584,7 +584,8 @@ def _source(slots: Slots) -> str | None:
     ]  # fmt: skip
     if not words or len(words) > MOST_WORDS + 1:
         return None
-    slots.mark(sources), slots.take("topic")
+    slots.mark(sources)
+    slots.take("topic")
     slots.used |= set(words)
     return " ".join(names.get(place, tokens[place]) for place in words)
 

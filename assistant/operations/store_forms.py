@@ -67,7 +67,8 @@ def message(slots: Slots) -> Read:
         return (WhyMessage(message=id_, about="history"),)
     waits = slots.of("until")
     if waits and slots.has("state", "quarantined"):
-        slots.mark(waits), slots.take("state"), slots.take("thing", "message"), slots.take("field", "validity")
+        slots.mark(waits)
+        slots.take("state"), slots.take("thing", "message"), slots.take("field", "validity")
         slots.take("intent", "since")
         return (
             WhyMessage(

@@ -325,10 +325,11 @@ def _main(database: str, *options: str) -> None:
                 print(f"{question.id}: {question.text} -> {given.text[:120] or '-'}")
     kinds = Counter(question.kind for question, _, _ in judged)
     good = Counter(question.kind for question, _, well in judged if well)
-    print("| kind | questions | right |\n| --- | --- | --- |")
+    missed = Counter(question.kind for question, given, well in judged if not well and not given.worked)
+    print("| kind | questions | right | not understood |\n| --- | --- | --- | --- |")
     for kind, number in kinds.items():
-        print(f"| {kind} | {number} | {good[kind]} |")
-    print(f"| all | {len(judged)} | {good.total()} ({good.total() / len(judged):.2f}) |")
+        print(f"| {kind} | {number} | {good[kind]} | {missed[kind]} |")
+    print(f"| all | {len(judged)} | {good.total()} ({good.total() / len(judged):.2f}) | {missed.total()} |")
 
 
 if __name__ == "__main__":

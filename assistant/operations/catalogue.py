@@ -45,13 +45,17 @@ def matching(catalogue: Catalogue, where: RuleFilter) -> list[Rule]:
 def _matches(rule: Rule, where: RuleFilter) -> bool:
     checks = (
         not where.markets or rule.market in where.markets or (where.shared and _judges(rule, where.markets)),
-        not where.kinds or any(kind in rule.applies_to for kind in where.kinds),
+        not where.kinds or (all if where.every else any)(kind in rule.applies_to for kind in where.kinds),
+        where.file is None or rule.file.endswith(where.file),
         where.flow is None or _names_flow(rule, where.flow),
         where.set is None or rule.rule_set == where.set,
         where.direction is None or rule.rule_set.endswith(f"_{where.direction}"),
         where.stage is None or rule.rule_set.startswith(where.stage),
         where.severity is None or (rule.judges and rule.severity == where.severity),
         where.error_class is None or (rule.judges and rule.error_class == where.error_class),
+        where.other_class is None or (rule.judges and rule.error_class != where.other_class),
+        not where.having or (rule.judges and all(getattr(rule, name) for name in where.having)),
+        not where.alone or set(rule.applies_to) == set(where.kinds),
         where.ebix is None or (rule.ebix or "").upper() == where.ebix.upper(),
         where.missing is None or (rule.judges and not getattr(rule, where.missing)),
         where.repair is None or (where.repair in rule.repair if where.repair else bool(rule.repair)),
@@ -106,13 +110,17 @@ def where_in_words(where: RuleFilter, language: str) -> str:
         names = ", ".join(market_name(market, language) for market in where.markets)
         parts.append(f"market {names}" + (" + common" if where.shared else ""))
     pairs: list[tuple[str, Any]] = [
-        ("kind", ", ".join(where.kinds)),
+        ("kind", (" and " if where.every else ", ").join(where.kinds)),
+        ("file", where.file),
         ("names the flow", where.flow),
         ("set", where.set),
         ("set ends with", where.direction and f"_{where.direction}"),
         ("set begins with", where.stage),
         ("severity", where.severity),
         ("error_class", where.error_class),
+        ("error_class is not", where.other_class),
+        ("with", " and ".join(where.having)),
+        ("judges no other kind", "yes" if where.alone else None),
         ("ebix", where.ebix),
         ("without", where.missing),
         ("repair", None if where.repair is None else where.repair or "any"),
@@ -170,15 +178,7 @@ def rules_answer(catalogue: Catalogue, plan: Rules, language: str) -> Worked:
     proofs = (rule_list_proof(plan.where, language), *(rule_proof(rule) for rule in found[: MOST_PROOFS - 1]))
     note = _note(catalogue, plan.where, found, language)
     if plan.by is not None:
-        counts = Counter(value for rule in found for value in _grouped(rule, plan.by))
-        rows = tuple((name, str(number)) for name, number in counts.most_common())
-        return Worked(
-            sentence=say(language, "by", n=len(found), by=plan.by, where=where),
-            table=Table(columns=(plan.by, "rules"), rows=rows),
-            proofs=proofs,
-            values=tuple(counts.most_common()),
-            note=note,
-        )
+        return _groups_answer(found, plan, language, proofs, note)
     if plan.how == "codes":
         codes = tuple(dict.fromkeys(rule.error_code for rule in found if rule.error_code))
         return Worked(
@@ -200,6 +200,29 @@ def rules_answer(catalogue: Catalogue, plan: Rules, language: str) -> Worked:
     )
 
 
+def _groups_answer(found: list[Rule], plan: Rules, language: str, proofs: tuple[Proof, ...], note: str) -> Worked:
+    """Rules by a group, the groups alone, how many there are, or those with the most or fewest rules."""
+    by, where = plan.by or "market", where_in_words(plan.where, language)
+    counts = Counter(value for rule in found for value in _grouped(rule, by))
+    if plan.how in ("groups", "count_groups"):
+        counts.pop("-", None)
+    ordered = counts.most_common() if plan.how != "bottom" else sorted(counts.items(), key=lambda one: one[1])
+    table = Table(columns=(by, "rules"), rows=tuple((name, str(number)) for name, number in ordered))
+    values: tuple[Any, ...] = tuple(ordered)
+    sentence = say(language, "by", n=len(found), by=by, where=where)
+    if plan.how in ("groups", "count_groups"):
+        sentence = say(language, "groups", n=len(counts), by=by, where=where)
+        values = (len(counts),) if plan.how == "count_groups" else tuple(counts)
+    elif plan.how in ("top", "bottom") and ordered:
+        best = [name for name, number in ordered if number == ordered[0][1]]
+        named = [market_name(name, language) for name in best] if by == "market" else best
+        sentence = say(
+            language, "top", name=", ".join(named), n=ordered[0][1], thing=say(language, "what_rule"), where=where
+        )
+        values = (*best, ordered[0][1])
+    return Worked(sentence=sentence, table=table if ordered else None, proofs=proofs, values=values, note=note)
+
+
 def _note(catalogue: Catalogue, where: RuleFilter, found: Sequence[Rule], language: str) -> str:
     from msgspec.structs import replace
 
@@ -216,6 +239,10 @@ def _note(catalogue: Catalogue, where: RuleFilter, found: Sequence[Rule], langua
 def _grouped(rule: Rule, by: RuleGroup) -> tuple[str, ...]:
     if by == "kind":
         return rule.applies_to
+    if by == "repair":
+        return rule.repair
+    if by == "file":
+        return (f"rules/{rule.file}",)
     if by in ("severity", "class") and not rule.judges:
         return ()
     names = {"class": "error_class", "set": "rule_set"}
@@ -226,7 +253,7 @@ def rule_table(rules: Sequence[Rule]) -> Table:
     """Rules as rows, each with its file and line."""
     rows = [
         (
-            rule.error_code or asked(rule), rule.code, rule.market, rule.severity if rule.judges else "",
+            rule.error_code or rule.code, rule.code, rule.market, rule.severity if rule.judges else "",
             rule.error_class if rule.judges else "", rule.title, f"rules/{rule.file}:{rule.line}",
         )
         for rule in rules[:MOST_ROWS]
@@ -246,8 +273,7 @@ def value_of(rule: Rule, field: Field, language: str = "en") -> str:
     if field in plain_fields:
         return str(getattr(rule, plain_fields[field]) or "")
     if field == "comment":
-        template = rule.comment.get(spoken)  # type: ignore[call-overload]
-        return template.text if template else ""
+        return " / ".join(rule.comment[one].text for one in sorted(rule.comment, key=lambda one: one != spoken))
     made = {
         "condition": lambda: condition_in_words(rule),
         "kinds": lambda: ", ".join(rule.applies_to),
@@ -429,9 +455,9 @@ def code_place(entry: CodeEntry) -> str:
 def _had(catalogue: Catalogue, plan: OnlyThere, market: str) -> dict[str, str]:
     """What a market has of what is compared -> the file and line where it has it first."""
     found: dict[str, str] = {}
-    if plan.what in ("ebix", "kind"):
+    if plan.what in ("ebix", "kind", "repair"):
         for rule in _judging(catalogue, plan, market):
-            for name in (rule.ebix,) if plan.what == "ebix" else rule.applies_to:
+            for name in {"ebix": (rule.ebix,), "kind": rule.applies_to, "repair": rule.repair}[plan.what]:
                 found.setdefault(name or "", f"rules/{rule.file}:{rule.line}")
     else:
         for entry in catalogue.codes.entries:

@@ -31,14 +31,14 @@ FIELDS: tuple[Field, ...] = get_args(Field)
 Direction = Literal["in", "out"]
 Stage = Literal["validation", "qualification", "rejection"]
 Missing = Literal["ebix", "market_code", "repair"]
-RuleGroup = Literal["market", "severity", "class", "kind", "set", "ebix", "file"]
+RuleGroup = Literal["market", "severity", "class", "kind", "set", "ebix", "file", "repair"]
 
 Thing = Literal[
     "message", "envelope", "request", "ticket", "notification", "incident", "access_point", "finding", "freed",
     "acknowledgement", "rules_version",
 ]  # fmt: skip
 THINGS: tuple[Thing, ...] = get_args(Thing)
-How = Literal["count", "list", "first", "last", "top", "average"]
+How = Literal["count", "list", "first", "last", "top", "bottom", "average", "groups"]
 StoreGroup = Literal[
     "code", "market", "type", "kind", "state", "access_point", "class", "rule", "day", "month", "by", "channel",
     "waits_for", "operator",
@@ -57,13 +57,15 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     Attributes:
       markets: rules of these markets' folders; `common` for those of all markets.
       shared: with the common rules that judge the markets' messages too.
-      kinds: that judge one of these kinds.
+      kinds, every: that judge one of these kinds, or every one of them.
+      file: that stand in a file of this name.
       flow: that name this message type of the market in their condition or source: C15.
       set: of this rule set.
       direction, stage: of the sets for what comes in or goes out; of validation, qualification or rejection.
-      severity, error_class: as their findings carry them.
+      severity, error_class, other_class: as their findings carry them; not of this class.
       ebix: with this ebIX reason.
-      missing: that lack this.
+      missing, having: that lack this, or have all of these.
+      alone: that judge no other kind.
       repair: with this correction script; empty text for any.
       on, off: in force, or not in force, on this day.
       since, until: whose validity begins on a day from `since` to before `until`.
@@ -77,6 +79,8 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     markets: tuple[Market, ...] = ()
     shared: bool = False
     kinds: tuple[Text, ...] = ()
+    every: bool = False
+    file: Text | None = None
     flow: Text | None = None
     set: RuleSet | None = None
     direction: Direction | None = None
@@ -84,7 +88,10 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     severity: Severity | None = None
     error_class: ErrorClass | None = None
     ebix: Text | None = None
+    other_class: ErrorClass | None = None
     missing: Missing | None = None
+    having: tuple[Missing, ...] = ()
+    alone: bool = False
     repair: Annotated[str, Meta(max_length=80)] | None = None
     on: date | None = None
     off: date | None = None
@@ -98,10 +105,11 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
 
 class Rules(Operation, tag="rules", frozen=True, kw_only=True):
-    """Rules of the catalogue: listed, counted, counted by a group, or whether there is one."""
+    """Rules of the catalogue: listed, counted, counted by a group, or whether there is one; the groups themselves, how
+    many there are, and those with the most or fewest rules."""
 
     where: RuleFilter = RuleFilter()
-    how: Literal["list", "count", "exists", "codes"] = "list"
+    how: Literal["list", "count", "exists", "codes", "groups", "count_groups", "top", "bottom"] = "list"
     by: RuleGroup | None = None
 
 
@@ -139,7 +147,7 @@ class OnlyThere(Operation, tag="only_there", frozen=True, kw_only=True):
     """What one market has and another has not, or what they have in common: ebIX reasons of rules, judged kinds, code
     lists, codes of a list. `others` are further markets that have it too."""
 
-    what: Literal["rule", "ebix", "kind", "list", "code"]
+    what: Literal["rule", "ebix", "kind", "list", "code", "repair"]
     here: Market
     there: Market
     how: Literal["only", "both"] = "only"
@@ -187,7 +195,7 @@ class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
     """Why a message was rejected or waits, what freed it, what it is: one message by its number."""
 
     message: Number
-    about: Literal["why", "freed", "state", "codes", "point", "history"] = "why"
+    about: Literal["why", "freed", "state", "codes", "point", "history", "facts"] = "why"
 
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):
@@ -203,9 +211,11 @@ class Manual(Operation, tag="manual", frozen=True, kw_only=True):
     """The documentation's own structure: a setting, a command, a code of the gateway, a word of the glossary."""
 
     what: Literal["setting", "command", "code", "word", "exit_code", "field"]
-    how: Literal["one", "list", "count", "default", "variable", "todo"] = "one"
+    how: Literal["one", "list", "count", "default", "variable", "todo", "find", "find_default"] = "one"
     name: Annotated[str, Meta(max_length=200)] = ""
     section: Annotated[str, Meta(max_length=60)] = ""
+    hints: Annotated[str, Meta(max_length=200)] = ""
+    """Words that count for an entry that has them and against none."""
 
 
 class Versions(Operation, tag="versions", frozen=True, kw_only=True):

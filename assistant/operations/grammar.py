@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from assistant.operations.catalogue import plain
 from assistant.operations.manual_forms import codes, command, documents, setting, word
-from assistant.operations.rule_forms import changes, code_lists, compare, one_rule, only_there, rules
+from assistant.operations.rule_forms import changes, code_lists, compare, one_rule, only_there, rule_groups, rules
 from assistant.operations.slots import Asking, Read, Slots
 from assistant.operations.store_forms import message, point_life, stored, versions
 from assistant.operations.understanding import Understood
@@ -100,8 +100,8 @@ def parts_of(question: str, asked: Understood) -> tuple[str, ...]:
     return tuple(parts) if len(parts) == 2 else (question,)
 
 
-_HEADS = ("subject", "thing", "code", "unknown_code", "message", "point", "setting", "list")
-_SHARED = ("subject", "thing", "kind", "point", "type")
+_HEADS = ("subject", "thing", "code", "unknown_code", "message", "point", "setting", "list", "gateway")
+_SHARED = ("subject", "thing", "kind", "point", "type", "gateway", "message")
 
 
 def share(first: Understood, second: Understood) -> None:
@@ -129,5 +129,5 @@ def share(first: Understood, second: Understood) -> None:
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
     message, point_life, compare, documents, changes, codes, setting, command, word, code_lists, one_rule, versions,
-    stored, rules, only_there,
+    stored, only_there, rule_groups, rules,
 )  # fmt: skip

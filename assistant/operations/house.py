@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -24,14 +24,14 @@ from assistant.operations.vocabulary import Match
 from assistant.operations.wording import say
 from assistant.operations.worked import Proof, Reply, Table, Worked
 from energycomm.config import Config
-from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import load_catalogue
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
-from energycomm.market.installed import installed_adapters
-from energycomm.market.legaltime import LegalTime
-from energycomm.pipeline.gateway import open_store
+
+if TYPE_CHECKING:
+    from energycomm.eis.store import Store
+    from energycomm.market.legaltime import LegalTime
 
 DocumentVersions = Callable[[], list[tuple[str, str, str, str]]]
 """Gives the indexed documents that have a version: title, version, address, text."""
@@ -109,13 +109,16 @@ class House:
                     catalogue = load_catalogue(folder, check_examples=False)
                 except BrokenCatalogue as broken:
                     raise UserError(f"The rules are broken.\n{broken}", "`energycomm rules check` lists why.") from None
-                types = {part for one in installed_adapters(self.config.mapping_files).values() for label in one.types
-                         for part in (label, *label.split("-"))}  # fmt: skip
                 settings = [one.name for one in manual.entries(self.docs, "setting")]
                 commands = [one.name for one in manual.entries(self.docs, "command")]
+                gateway = [one.name for one in manual.entries(self.docs, "code")]
                 glossary = [word for one in manual.entries(self.docs, "word") for word in one.name.split(", ")]
-                scopes = {one.section for one in manual.entries(self.docs, "setting")}
-                self._read = stamp, catalogue, lexicon_of(catalogue, types, settings, commands, glossary, scopes)
+                scopes = {one.section for one in manual.entries(self.docs, "setting") if one.section.islower()}
+                self._read = (
+                    stamp,
+                    catalogue,
+                    lexicon_of(catalogue, settings, commands, glossary, scopes, gateway),
+                )
             return self._read[1], self._read[2]
 
     def read(self, question: str, markets: tuple[str, ...] = ()) -> Reading:
@@ -262,6 +265,9 @@ class House:
 
     @cached_property
     def _times(self) -> LegalTime:
+        from energycomm.market.installed import installed_adapters
+        from energycomm.market.legaltime import LegalTime
+
         return LegalTime(installed_adapters(self.config.mapping_files).zones, ZoneInfo(self.config.web.zone))
 
     @contextmanager
@@ -269,6 +275,9 @@ class House:
         if self._store is not None:
             yield self._store, ""
             return
+        # The store's packages take long to import: only when it is asked.
+        from energycomm.pipeline.gateway import open_store
+
         try:
             opened = open_store(self.config)
             store = opened.__enter__()
@@ -327,5 +336,5 @@ def as_data(plan: Plan) -> dict[str, Any]:
 def _empty_guess(plan: Plan, found: Worked) -> bool:
     """Whether something was looked for by words and nothing has them: perhaps a passage has."""
     if isinstance(plan, family.Manual):
-        return plan.how in ("one", "default") and not found.values
+        return found.values in ((), (0,))
     return isinstance(plan, family.Rules) and bool(plan.where.words) and found.table is None

@@ -7,10 +7,12 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from assistant.operations.catalogue import plain
 from assistant.operations.family import Manual
+from assistant.operations.vocabulary import inflected
 from assistant.operations.wording import say, thing_name
 from assistant.operations.worked import Proof, Table, Worked
 
@@ -23,6 +25,11 @@ PAGES = {
     "field": ("fields.md", "field"),
 }
 """What -> the page that lists them, and the head of the first column of its tables."""
+
+ENOUGH = 0.7
+"""Share of the words that an entry has to have to be about them."""
+MOST_FOUND = 5
+"""Entries that words may find; more are no answer."""
 
 _SCOPE = re.compile(r"`\[([\w.]+)\]`")
 _SPLIT = re.compile(r"(?<!\\)\|")
@@ -121,7 +128,10 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
     page = PAGES[plan.what][0]
     if plan.how in ("list", "count"):
         wanted = plain(plan.name).split()
-        found = [one for one in known if all(word in plain(f"{one.name} {one.section}") for word in wanted)]
+        found = [
+            one for one in known
+            if all(word in plain(one.name) for word in wanted) and plan.section in ("", one.section)
+        ]  # fmt: skip
         rows = tuple((one.name, one.about, f"docs/{one.file}:{one.line}") for one in found)
         return Worked(
             sentence=say(language, "entries", n=len(found), what=what),
@@ -129,11 +139,35 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
             proofs=(Proof(text=f"docs/{page}", command="energycomm --help" if plan.what == "command" else ""),),
             values=(len(found),) if plan.how == "count" else tuple(one.name for one in found),
         )
+    if plan.how in ("find", "find_default"):
+        found = _about(known, plan.name, plan.hints)
+        if not found:
+            return None
+        how = "default" if plan.how == "find_default" else "one"
+        return _told(found, msgspec.structs.replace(plan, how=how), language)
     found = [one for one in named_entries(known, plan.name) if plan.section in ("", one.section)]
+    found = found if plan.what == "setting" else found[:1]
     if not found:
         text = say(language, "no_entry", what=what, name=plan.name, like=_like(plan.name, known, language))
         return Worked(sentence=text, proofs=(Proof(text=f"docs/{page}"),))
     return _told(found, plan, language)
+
+
+def _about(known: tuple[Entry, ...], words: str, hints: str) -> list[Entry]:
+    """The entries that are about what words say: those that have most of them, the name counting twice."""
+    wanted, also = plain(words).split(), plain(hints).split()
+    scored = []
+    for one in known:
+        name = set(re.findall(r"[a-z0-9]+", plain(f"{one.name} {one.section}".replace("_", " "))))
+        text = set(re.findall(r"[a-z0-9]+", plain(one.about))) | name
+        there = [word for word in wanted if any(word == other or inflected(word, other) for other in text)]
+        hinted = [word for word in also if any(word == other or inflected(word, other) for other in text)]
+        twice = [word for word in (*there, *hinted) if any(word == o or inflected(word, o) for o in name)]
+        if wanted and len(there) >= ENOUGH * len(wanted):
+            scored.append((len(there) + len(hinted) + len(twice), one))
+    best = max((score for score, _ in scored), default=0)
+    found = [one for score, one in scored if score == best]
+    return found if len(found) <= MOST_FOUND else []
 
 
 def _like(name: str, known: tuple[Entry, ...], language: str) -> str:
@@ -144,10 +178,10 @@ def _like(name: str, known: tuple[Entry, ...], language: str) -> str:
 def _told(found: list[Entry], plan: Manual, language: str) -> Worked:
     """What the entries of a name say: a name may stand in several sections."""
     proofs = tuple(Proof(text=f"docs/{one.file}:{one.line}") for one in found[:5])
-    several = len(found) > 1 and plan.what == "setting"
+    several = len(found) > 1
     lines, values = [], []
-    for one in found if several else found[:1]:
-        name = f"[{one.section}] {one.name}" if several else one.name
+    for one in found:
+        name = f"[{one.section}] {one.name}" if several and plan.what == "setting" else one.name
         head = {"default": "default", "variable": "environment", "todo": "what to do"}.get(plan.how, "")
         value = one.cell(head).strip("`") if head else ""
         if plan.how == "variable" and not value:

@@ -6,6 +6,15 @@ import re
 
 from assistant.operations.family import Manual, Versions
 from assistant.operations.slots import Asking, Read, Slots
+from assistant.operations.understanding import TELLING
+from assistant.operations.vocabulary import english
+
+PLURALS = frozenset(
+    ("settings", "parametres", "reglages", "instellingen", "commands", "commandes", "commandos", "opdrachten")
+)
+
+MOST_WORDS = 6
+"""Words that an entry of the documentation is looked for by."""
 
 _DOCUMENT = re.compile(
     r"(?i)\bversions?\s+([\w.-]+)\s+(?:and|to|et|[àa]|en|naar)\s+(?:(?:de\s+)?(?:la\s+)?version\s+|versie\s+)?([\w.-]+)"
@@ -32,12 +41,50 @@ def codes(slots: Slots) -> Read:
         return (Manual(what="exit_code", name=exit_code),)
     if gateway is not None and not slots.has("thing"):
         return (Manual(what="code", how="todo" if slots.take("todo") else "one", name=gateway),)
+    prefix = slots.one("gateway_prefix") if slots.has("subject", "code", "gateway") else None
+    if prefix:
+        slots.take("subject", "code", "gateway"), slots.take("intent", "began", "list")
+        how = "count" if slots.take("intent", "count") else "list"
+        return (Manual(what="code", how=how, name=prefix),)  # type: ignore[arg-type]
+    if slots.take("subject", "gateway"):
+        return (Manual(what="code", how="count"),) if slots.take("intent", "count") else _find(slots, "code")
     if slots.take("subject", "exit"):
         number = slots.one("number")
+        if not number and slots.left() and not slots.has("intent", "count"):
+            return _find(slots, "exit_code")
         if number:
             return (Manual(what="exit_code", name=number),)
         return (Manual(what="exit_code", how="count" if slots.take("intent", "count") else "list"),)
     return None
+
+
+def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
+    """An entry of the documentation that is about the words of a question, in English."""
+    tokens = slots.asked.tokens
+    left = [place for place in slots.left() if tokens[place] not in TELLING]
+    translated = _english(slots)
+    asking = {place for one in slots.of("subject") for place in range(one.start, one.end)}
+    hints = [place for place in range(len(tokens)) if place not in left and place not in asking]
+    name = " ".join(filter(None, (translated.get(place, tokens[place]) for place in left)))
+    hint = " ".join(filter(None, (translated.get(place, tokens[place]) for place in hints)))
+    if not name or len(left) > MOST_WORDS or any(slots.has(slot) for slot in ("code", "unknown_code", "point")):
+        return None
+    slots.used |= set(slots.left())
+    how = "find_default" if default else "find"
+    return (Manual(what=what, how=how, name=name, hints=hint.replace("§", "")[:200]),)  # type: ignore[arg-type]
+
+
+def _english(slots: Slots) -> dict[int, str]:
+    """English words for those of a question in another language, by their places; the pages are in English."""
+    found: dict[int, str] = {}
+    if slots.asked.language == "en":
+        return found
+    for one in slots.of_all(("intent", "subject", "severity", "state", "kind", "thing", "english")):
+        told = one.value if one.slot == "english" else english().get((one.slot, one.value), "")
+        if told:
+            found.update(dict.fromkeys(range(one.start, one.end), ""))
+            found[one.start] = told
+    return found
 
 
 def setting(slots: Slots) -> Read:
@@ -47,7 +94,14 @@ def setting(slots: Slots) -> Read:
     variable = bool(slots.take("subject", "variable"))
     use = bool(slots.take("intent", "use"))
     meant = bool(slots.take("field", "sentence"))
-    slots.take("intent", "list"), slots.take("filler")
+    slots.take("intent", "list")
+    scopes = slots.of("scope")
+    several = any(token in PLURALS for token in slots.asked.tokens)
+    if about and several and scopes and not default:
+        slots.mark(scopes[:1])
+        slots.take("group"), slots.take("topic")
+        how = "count" if slots.take("intent", "count") else "list"
+        return (Manual(what="setting", how=how, section=scopes[0].value),)  # type: ignore[arg-type]
     names = slots.of("setting")
     sure = [one for one in names if "_" in one.value]
     lone = [] if sure else [one for one in names if about or default or variable]
@@ -56,7 +110,11 @@ def setting(slots: Slots) -> Read:
         places = {one.start for one in scopes}
         name = next((one for one in (*sure, *lone) if one.start not in places), (sure or lone)[0])
         scopes = [one for one in scopes if one.start != name.start]
+        before = set(slots.used)
         slots.mark([name, *scopes[:1]])
+        if lone and slots.left():
+            slots.used = before
+            return _find(slots, "setting", default=default)
         how = "default" if default else "variable" if variable else "one"
         section = scopes[0].value if scopes else ""
         return (Manual(what="setting", how=how, name=name.value, section=section),)  # type: ignore[arg-type]
@@ -64,7 +122,9 @@ def setting(slots: Slots) -> Read:
         return Asking("no_setting", (), slots.take("unknown_name")[0])
     if about and slots.take("intent", "count"):
         return (Manual(what="setting", how="count"),)
-    return (Manual(what="setting", how="list"),) if about and not default and not slots.left() else None
+    if about and not default and not slots.left():
+        return (Manual(what="setting", how="list"),)
+    return _find(slots, "setting", default=default) if about or default else None
 
 
 def command(slots: Slots) -> Read:
@@ -72,14 +132,33 @@ def command(slots: Slots) -> Read:
     about = bool(slots.take("subject", "command"))
     program = "energycomm" in slots.asked.tokens
     if not (about or program):
+        long = [one for one in slots.of("command") if one.end - one.start > 1]
+        asks = slots.take("field", "sentence") or slots.take("intent", "use")
+        if long and asks:
+            slots.mark(long[:1])
+            slots.take("intent", "use"), slots.take("field", "sentence")
+            return (Manual(what="command", name=long[0].value),)
         return None
     slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token == "energycomm"}  # noqa: S105
     slots.take("intent", "list", "use"), slots.take("field", "sentence")
     count = bool(slots.take("intent", "count"))
+    several = any(token in PLURALS for token in slots.asked.tokens)
+    beginning = slots.take("intent", "began")
+    left = slots.left()
+    if about and several and len(left) == 1 and (count or beginning or not slots.has("topic")):
+        slots.used |= set(left)
+        how = "count" if count else "list"
+        return (Manual(what="command", how=how, name=slots.asked.tokens[left[0]]),)  # type: ignore[arg-type]
     name = slots.one("command")
     if name is not None and not count:
         return (Manual(what="command", name=name),)
-    return (Manual(what="command", how="count" if count else "list"),) if about else None
+    if not about:
+        return None
+    return (
+        _find(slots, "command")
+        if slots.left() and not count
+        else (Manual(what="command", how="count" if count else "list"),)
+    )
 
 
 def word(slots: Slots) -> Read:

@@ -6,6 +6,8 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import get_args
 
+from msgspec.structs import replace
+
 from assistant.operations.family import (
     FIELDS,
     CodeLists,
@@ -20,7 +22,12 @@ from assistant.operations.family import (
     Rules,
 )
 from assistant.operations.slots import Asking, Read, Slots, yes_no
+from assistant.operations.understanding import TELLING
 from assistant.operations.vocabulary import Match
+
+NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
+           "setting", "listed", "type", "scope", "command", "gateway_prefix", "dated")  # fmt: skip
+"""Slots whose words may be the name of a code list all the same."""
 
 NEXT = 2
 """Words between the name of a code list and the word for it, at most."""
@@ -31,7 +38,7 @@ MOST_WORDS = 3
 
 def markets_of(slots: Slots) -> tuple[str, ...]:
     """The markets that are named; all but those that are excepted; none where all are meant."""
-    named = [one for one in slots.of("market") if one.value != "all"]
+    named = [one for one in slots.of("market") if one.value != "all" and one.start not in slots.used]
     slots.take("market")
     before = set(slots.used)
     excepted = [one.value for one in named if slots.denied(one, "except")]
@@ -45,9 +52,11 @@ def markets_of(slots: Slots) -> tuple[str, ...]:
 def compare(slots: Slots) -> Read:
     """Two rules side by side."""
     codes = [*slots.take("code"), *slots.take("unknown_code")]
-    if len(codes) != 2 or (slots.has("field", "ebix", "source", "severity") and not slots.has("intent", "compare")):
+    if len(codes) != 2:
         return None
-    slots.take("intent", "compare", "list", "both", "both")
+    slots.take("intent", "compare", "list", "both")
+    slots.take("field"), slots.take("severity"), slots.take("class"), slots.take("only"), slots.take("both")
+    slots.take("subject", "ebix", "class")
     slots.take("subject", "rule", "code")
     slots.take("field", "sentence")
     return (CompareRules(one=codes[0], other=codes[1]),)
@@ -62,8 +71,9 @@ def changes(slots: Slots) -> Read:
     slots.take("field", "sentence")
     if versions and (about or asked):
         return (RuleChanges(old=versions[0], new=versions[1] if len(versions) > 1 else None),)
-    if not asked or not about:
+    if not asked or not (about or slots.has("days")):
         return None
+    slots.take("topic")
     days = slots.days()
     return (RuleChanges(since=days.since, until=days.until, markets=markets_of(slots)),)
 
@@ -95,6 +105,7 @@ def one_rule(slots: Slots) -> Read:
     slots.take("intent", "list", "use")
     slots.take("subject", "kind")
     slots.take("missing")
+    slots.take("subject", "script")
     if slots.take("repair") and not slots.has("field", "repair"):
         return (RuleField(code=code, fields=("repair",)),)
     return (RuleField(code=code, fields=_fields(slots)),)
@@ -134,7 +145,7 @@ def _equal(slots: Slots, code: str) -> Read:
         return (RuleField(code=code, fields=("class",), equals=classes[0]),)
     if slots.has("repair") and yes_no(slots):
         slots.take("repair"), slots.take("missing", "repair"), slots.take("field", "repair")
-        slots.take("intent", "exists", "list")
+        slots.take("intent", "exists", "list"), slots.take("subject", "script")
         return (RuleField(code=code, fields=("repair",), equals=""),)
     return None
 
@@ -145,8 +156,11 @@ def _fields(slots: Slots) -> tuple[Field, ...]:
     slots.take("field", *named)
     if slots.take("subject", "ebix") and "ebix" not in named:
         named.append("ebix")
-    if "error_code" in named and len(named) > 1:
+    if "error_code" in named and set(named) - {"error_code", "sentence"}:
         named.remove("error_code")
+    if "comment" in named and slots.has("market"):
+        slots.take("market")  # the French comment: both languages are told
+    slots.take("subject", "script", "set", "class")
     for weak in ("sentence", "field", "kinds"):
         strong = [one for one in named if one != weak]
         if weak in named and strong and (weak == "sentence" or "comment" in strong):
@@ -179,7 +193,8 @@ def only_there(slots: Slots) -> Read:
         here, there, *others = markets
         return (OnlyThere(what=what, here=here, there=there, how="both", others=tuple(others), list=listed, kind=kind),)  # type: ignore[arg-type]
     if len(markets) == 1:
-        if what == "rule" and not slots.of("intent", "without"):
+        told = any(one.startswith(("counterpart", "equivalent", "tegenhanger")) for one in slots.asked.tokens)
+        if what == "rule" and not told:
             return None
         return Asking("ask_market", tuple(name for name in slots.asked.markets if name != markets[0]))
     here, there = _direction(slots, named, denial)
@@ -187,7 +202,12 @@ def only_there(slots: Slots) -> Read:
 
 
 def _what(slots: Slots) -> str:
-    if slots.has("missing", "repair") or slots.has("code"):
+    if slots.has("code"):
+        return ""
+    if slots.has("subject", "script") and not slots.has("subject", "rule"):
+        slots.take("subject", "script"), slots.take("repair"), slots.take("missing"), slots.take("field", "repair")
+        return "repair"
+    if slots.has("missing", "repair"):
         return ""
     for slot, values, what in (
         ("subject", ("ebix",), "ebix"), ("subject", ("list",), "list"), ("subject", ("kind",), "kind"),
@@ -235,6 +255,8 @@ def code_lists(slots: Slots) -> Read:
     about = bool(about_list or plain_list or slots.take("subject", "code"))
     if slots.has("code") or slots.has("unknown_code") or slots.has("thing", "envelope", "request", "ticket"):
         return None
+    if slots.has("listed"):
+        slots.take("number")
     name, listed = _list_name(slots, about), slots.one("listed")
     (
         slots.take("intent", "list", "exists", "use"),
@@ -260,7 +282,8 @@ def code_lists(slots: Slots) -> Read:
     if listed:
         if about_list:
             return (CodeLists(how="where", code=listed, markets=markets),)
-        if slots.has("field", "sentence") and not count:
+        if slots.has("field", "sentence", "file") and not count:
+            slots.take("field", "file")
             return (CodeLists(how="meaning", code=listed, markets=markets, on=days.day),)
         return None
     if about_list:
@@ -270,18 +293,15 @@ def code_lists(slots: Slots) -> Read:
 
 def _list_name(slots: Slots, about: bool) -> str | None:
     """The name of a code list; a word that means something else too needs the word for a list or a code beside it."""
-    others = {
-        place
-        for one in slots.asked.found
-        if one.slot not in ("list", "filler", "word", "pointed")
-        for place in range(one.start, one.end)
-    }
-    words = [one.start for one in slots.of("subject", "list", "code")]
-    words += [place for place, one in enumerate(slots.asked.tokens) if one in ("list", "liste", "lijst")]
+    others = {place for one in slots.asked.found if one.slot not in NEUTRAL for place in range(one.start, one.end)}
+    words = [one.start for one in slots.of("subject", "list")]
+    words += [place for place, one in enumerate(slots.asked.tokens) if place and one in ("list", "liste", "lijst")]
+    weaker = [one.start for one in slots.of("subject", "code")]
     sure = [one for one in slots.of("list") if "_" in one.value and one.start not in others]
     beside = [
         one for one in slots.of("list")
-        if about and any(-NEXT <= word - one.end < NEXT or 0 < one.start - word <= NEXT for word in words)
+        if about and any(-NEXT <= word - one.end < NEXT or 0 < one.start - word <= NEXT
+                         for word in (words if one.start in others else words + weaker))
     ]  # fmt: skip
     free = [one for one in slots.of("list") if one.start not in others]
     found = next(iter((*sure, *beside, *free)), None)
@@ -291,12 +311,48 @@ def _list_name(slots: Slots, about: bool) -> str | None:
     return found.value
 
 
+HEADS: tuple[tuple[str, RuleGroup], ...] = (
+    ("ebix", "ebix"), ("script", "repair"), ("kind", "kind"), ("set", "set"), ("class", "class"), ("file", "file"),
+)  # fmt: skip
+"""What rules have that can be listed and counted itself."""
+
+
+def rule_groups(slots: Slots) -> Read:
+    """What rules have: which ebIX reasons, kinds, scripts, sets, classes and files there are, and which most often."""
+    head = next(((one, by) for name, by in HEADS for one in slots.of("subject", name)), None)
+    if head is None or slots.has("code") or slots.has("unknown_code") or slots.has("ebix_reason"):
+        return None
+    noun, by = head
+    if slots.has("script"):
+        return None
+    if any(one.start < noun.start for one in slots.of("subject", "rule")) or slots.has("thing", "request", "ticket"):
+        return None
+    slots.mark([noun])
+    slots.take("subject"), slots.take("field", "ebix", "repair", "kinds", "set", "class", "file"), slots.take("repair")
+    slots.take("missing"), slots.take("group", "kind", "class", "set", "ebix", "file")
+    slots.take("thing", "message")
+    if slots.take("intent", "changed", "freed", "why"):
+        return None
+    where, odd = _rule_filter(slots)
+    if odd is not None:
+        return odd
+    count, top = slots.take("intent", "count"), slots.take("intent", "top")
+    bottom = slots.take("intent", "bottom")
+    slots.take("intent", "list", "exists", "use", "compare", "occurred", "distinct")
+    if where.repair == "":
+        where = replace(where, repair=None)
+    how = "top" if top else "bottom" if bottom else "count_groups" if count else "groups"
+    return (Rules(where=where, how=how, by=by),)  # type: ignore[arg-type]
+
+
 def rules(slots: Slots) -> Read:
     """Rules listed, counted, counted by a group, or whether there are some."""
     if slots.has("code") or slots.has("unknown_code") or slots.has("intent", "freed"):
         return None
     rule = bool(slots.take("subject", "rule"))
     code = bool(slots.take("subject", "code")) and not rule
+    if not rule and not code and slots.has("class") and not slots.has("thing") and not slots.has("stored"):
+        code = bool(slots.take("group", "code"))
     warned = (
         slots.has("severity", "warning") and slots.has("market") and not slots.has("thing") and not slots.has("state")
     )
@@ -304,6 +360,9 @@ def rules(slots: Slots) -> Read:
         return None
     if code and slots.has("group", "code") and (slots.has("intent", "top") or slots.has("number_is")):
         return None
+    if code and (slots.has("stored") or slots.has("intent", "occurred") or slots.has("state")):
+        return None  # those of messages are in the store
+    slots.take("intent", "distinct")
     slots.take("group", "code") if code else None
     two = len([m for m in slots.values("market") if m != "all"]) > 1
     group = _rule_group(slots, two)
@@ -312,10 +371,14 @@ def rules(slots: Slots) -> Read:
         return odd
     count = bool(slots.take("intent", "count"))
     top = bool(slots.take("intent", "top", "more"))
+    bottom = bool(slots.take("intent", "bottom"))
+    slots.take("subject", "script", "class", "set", "ebix") if where != RuleFilter() or group else None
     listed, exists = slots.take("intent", "list"), slots.take("intent", "exists", "use")
-    if (top and group is None) or (not rule and where == RuleFilter()):
+    if ((top or bottom) and group is None) or (not rule and where == RuleFilter()):
         return None
-    if count:
+    if group and (top or bottom):
+        how = "top" if top else "bottom"
+    elif count:
         how = "codes" if code and not rule else "count"
     elif (exists or yes_no(slots)) and not listed and not group and where != RuleFilter():
         how = "exists"
@@ -326,7 +389,7 @@ def rules(slots: Slots) -> Read:
 
 def _rule_group(slots: Slots, two: bool) -> RuleGroup | None:
     known = get_args(RuleGroup)
-    counted = slots.has("intent", "count", "top", "more") or any(
+    counted = slots.has("intent", "count", "top", "bottom", "more") or any(
         one.end - one.start > 1 for one in slots.of("group") if one.value in known
     )
     for one in slots.of("group"):
@@ -334,9 +397,9 @@ def _rule_group(slots: Slots, two: bool) -> RuleGroup | None:
             slots.take("group", one.value), slots.take("field", "markets", "class", "kinds", "severity")
             slots.take("subject", "kind"), slots.take("thing", "message")
             return one.value  # type: ignore[return-value]
-    if two and slots.has("intent", "count", "more", "top") and not slots.has("except"):
+    if two and slots.has("intent", "count", "more", "top", "bottom") and not slots.has("except"):
         return "market"
-    if slots.has("field", "markets") and slots.has("intent", "top", "more"):
+    if slots.has("field", "markets") and slots.has("intent", "top", "more", "bottom"):
         slots.take("field", "markets")
         return "market"
     return None
@@ -344,6 +407,7 @@ def _rule_group(slots: Slots, two: bool) -> RuleGroup | None:
 
 def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
     """The filter, and what must be asked back where a name is not known."""
+    source = _source(slots)
     shared = bool(slots.take("with_common"))
     severity = _severity(slots)
     missing = _missing(slots)
@@ -353,10 +417,9 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
         slots.take("thing", "message")
     if slots.has("direction") or slots.has("stage") or not slots.has("state"):
         slots.take("thing", "message")
-    classes = [one for one in slots.values("class") if not (one == "missing" and missing)]
-    error_class = slots.one("class", *classes) if classes else None
+    error_class, other_class = _class(slots, missing)
     slots.take("field", "kinds", "class", "severity", "sentence", "set")
-    if error_class or severity:
+    if error_class or other_class or severity:
         slots.take("group", "code"), slots.take("group", "class")
     script = slots.one("script")
     if not script and slots.has("unknown_name") and (slots.has("repair") or slots.has("field", "repair")):
@@ -372,7 +435,7 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
             slots.take("intent", "use"),
         )
         repair = script or ""
-    flow = slots.one("type")
+    flow = None if source else slots.one("type")
     reason = slots.one("ebix_reason") if not flow else None
     if reason or missing == "ebix":
         (
@@ -382,6 +445,18 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
             slots.take("intent", "why"),
         )
         slots.take("subject", "code")
+    having: tuple[Missing, ...] = ()
+    rule_at = min((one.start for one in slots.of("subject", "rule")), default=10_000)
+    behind = any(one.start > rule_at for one in slots.of("subject", "ebix"))
+    if not reason and missing != "ebix" and behind and not source:
+        slots.take("subject", "ebix"), slots.take("field", "ebix"), slots.take("missing", "ebix")
+        having = ("ebix",)
+        if repair == "":
+            having, repair = ("ebix", "repair"), None
+            slots.take("intent", "both")
+    if markets and not kinds:
+        slots.take("only")
+    alone = bool(kinds) and not severity and (bool(slots.take("only")) or {"ne", "qu"} <= set(slots.asked.tokens))
     pointed = None
     written = [one for one in slots.of("pointed") if slots.asked.tokens[one.start].startswith("§")]
     if slots.has("field", "field") or written:
@@ -389,7 +464,9 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
         slots.take("field", "field"), slots.take("topic")
     days, began = slots.asked.days, bool(slots.take("intent", "began", "changed"))
     off = bool(slots.take("intent", "notyet"))
-    valid = bool(slots.take("field", "validity"))
+    slots.take("field", "validity")
+    dated = bool(slots.take("dated"))
+    prefix = slots.one("prefix")
     today = bool(slots.take("intent", "today"))
     if days.known or today:
         slots.days()
@@ -400,20 +477,26 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
         or (days.until - timedelta(days=1) if days.until else None)
         or (slots.today if today else None)
     )
-    source = None
-    words = _topic(slots)
-    if words and slots.take("field", "source"):
-        source, words = " ".join(words), ()
+    file = slots.one("file")
+    if file:
+        slots.take("field", "file"), slots.take("subject", "file")
+    every = len(kinds) > 1 and bool(slots.take("intent", "both"))
+    words = () if source else _topic(slots)
     where = RuleFilter(
         markets=markets,
         shared=shared,
         kinds=tuple(kinds),
+        every=every,
+        file=file,
         flow=flow,
         set=slots.one("set"),  # type: ignore[arg-type]
         direction=slots.one("direction"),  # type: ignore[arg-type]
         stage=slots.one("stage"),  # type: ignore[arg-type]
         severity=severity,  # type: ignore[arg-type]
         error_class=error_class,  # type: ignore[arg-type]
+        other_class=other_class,  # type: ignore[arg-type]
+        having=having,
+        alone=alone,
         ebix=reason,
         missing=missing,
         repair=repair,
@@ -421,8 +504,8 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
         off=day if off else None,
         since=days.since if began else None,
         until=days.until if began else None,
-        changes=began or (valid and not days.known and not today and not off),
-        code=slots.one("prefix"),
+        changes=(began and not prefix) or dated,
+        code=prefix,
         words=words,
         source=source,
         field=pointed,
@@ -432,13 +515,25 @@ def _rule_filter(slots: Slots) -> tuple[RuleFilter, Read]:
 
 def _severity(slots: Slots) -> str | None:
     """The severity; of two the one that is not denied."""
-    named = slots.of("severity")
+    staged = {place for one in slots.of("stage") for place in range(one.start, one.end)}
+    named = [one for one in slots.of("severity") if one.start not in staged]
     denied = {one.value for one in named if slots.denied(one, "not", "without")}
     meant = {one.value for one in named} - denied or {"error", "warning"} - denied if named else set()
     slots.take("severity")
     if named:
         slots.take("only")
     return next(iter(meant)) if len(meant) == 1 else None
+
+
+def _class(slots: Slots, missing: Missing | None) -> tuple[str | None, str | None]:
+    """The error class that is meant, and the one that is denied."""
+    for one in slots.of("class"):
+        if one.value == "missing" and missing:
+            continue
+        denied = slots.denied(one, "not")
+        slots.take("class", one.value)
+        return (None, one.value) if denied else (one.value, None)
+    return None, None
 
 
 def _missing(slots: Slots) -> Missing | None:
@@ -460,6 +555,41 @@ def _missing(slots: Slots) -> Missing | None:
     return None
 
 
+ISSUERS = ("enedis", "atrias", "edsn", "energinet", "ebix")
+"""Who issues documents: behind a word for a source they are of its name, and not the market."""
+
+
+def _source(slots: Slots) -> str | None:
+    """The words that a source has to have: those behind the word for a source, names of types and issuers too.
+
+    It comes before the markets and types are taken.
+    """
+    sources = slots.of("field", "source")
+    if not sources or not slots.has("subject", "rule"):
+        return None
+    tokens = slots.asked.tokens
+    first = min(one.start for one in sources)
+    said = {place for one in (*sources, *slots.of("topic")) for place in range(one.start, one.end)}
+    apart = ("market", "kind", "severity", "class", "intent", "subject")
+    others = {
+        place for one in slots.asked.found if one.slot in apart for place in range(one.start, one.end)
+    }  # fmt: skip
+    names = {one.start: one.value for slot in ("listed", "ebix_reason", "type", "version") for one in slots.of(slot)}
+    told = slots.asked.telling()
+    words = [
+        place for place, token in enumerate(tokens)
+        if place not in said and token not in TELLING
+        and (token in ISSUERS or (place in told and place not in others) or place in names)
+        and (place > first or place in told - others)
+    ]  # fmt: skip
+    if not words or len(words) > MOST_WORDS + 1:
+        return None
+    slots.mark(sources)
+    slots.take("topic")
+    slots.used |= set(words)
+    return " ".join(names.get(place, tokens[place]) for place in words)
+
+
 def _topic(slots: Slots) -> tuple[str, ...]:
     """Words that rules are looked for by: those behind "about" that nothing else explains."""
     topics = slots.of("topic")
@@ -470,6 +600,12 @@ def _topic(slots: Slots) -> tuple[str, ...]:
         return ()
     first = min(one.end for one in topics)
     tokens = slots.asked.tokens
+    spare = ("word", "pointed", "list", "english", "setting", "command", "scope")
+    if any(one.start <= place < one.end for one in slots.asked.found if one.slot not in spare for place in left):
+        return ()
+    while left[-1] + 1 < len(tokens) and (len(tokens[left[-1] + 1]) == 1 or _filled(slots, left[-1] + 1)):
+        left.append(left[-1] + 1)  # l'heure d'été: a small word within the phrase
+    left = [place for place in left if len(tokens[place]) > 1]
     known = {
         place
         for one in slots.asked.found
@@ -480,6 +616,10 @@ def _topic(slots: Slots) -> tuple[str, ...]:
         return ()
     slots.used |= set(left)
     return tuple(tokens[place] for place in left)
+
+
+def _filled(slots: Slots, place: int) -> bool:
+    return any(one.start <= place < one.end for one in slots.of("filler"))
 
 
 def near(name: str, names: list[str]) -> tuple[str, ...]:

@@ -62,6 +62,20 @@ def message(slots: Slots) -> Read:
     if number is None or not 0 < int(number) <= BIGGEST:
         return None
     id_ = int(number)
+    if slots.take("ever"):
+        slots.take("state"), slots.take("thing", "message"), slots.take("intent", "freed")
+        return (WhyMessage(message=id_, about="history"),)
+    waits = slots.of("until")
+    if waits and slots.has("state", "quarantined"):
+        slots.mark(waits)
+        slots.take("state"), slots.take("thing", "message"), slots.take("field", "validity")
+        slots.take("intent", "since")
+        return (
+            WhyMessage(
+                message=id_,
+                about="why" if slots.asked.tokens[waits[0].start] in ("until", "jusqu", "tot") else "history",
+            ),
+        )
     slots.take("thing", "message")
     slots.take("intent", "list", "exists")
     slots.take("field", "sentence")
@@ -78,11 +92,19 @@ def message(slots: Slots) -> Read:
         slots.take("intent", "why"), slots.take("group", "waits_for"), slots.take("state"), slots.take("severity")
         slots.take("subject", "ebix"), slots.take("field", "ebix")
         return (WhyMessage(message=id_),)
+    if slots.take("fact") and not slots.has("state"):
+        slots.take("thing", "envelope"), slots.take("group"), slots.take("field", "markets", "kinds")
+        slots.take("subject", "kind"), slots.take("intent", "when", "occurred", "since"), slots.take("market", "all")
+        return (WhyMessage(message=id_, about="facts"),)
+    if slots.has("subject", "rule") and (slots.has("severity", "error") or slots.has("state")):
+        slots.take("subject", "rule"), slots.take("severity"), slots.take("state"), slots.take("group", "rule")
+        return (WhyMessage(message=id_, about="codes"),)
     if slots.take("intent", "state") or slots.has("state"):
         slots.take("state")
         return (WhyMessage(message=id_, about="state"),)
-    if slots.has("subject", "code") or slots.has("group", "code"):
-        slots.take("subject", "code"), slots.take("group", "code"), slots.take("field", "error_code")
+    if slots.has("subject", "code", "rule") or slots.has("group", "code"):
+        slots.take("subject", "code", "rule"), slots.take("group", "code", "rule"), slots.take("field", "error_code")
+        slots.take("intent", "count"), slots.take("severity")
         return (WhyMessage(message=id_, about="codes"),)
     return (WhyMessage(message=id_),)
 
@@ -90,8 +112,10 @@ def message(slots: Slots) -> Read:
 def point_life(slots: Slots) -> Read:
     """What happened at an access point."""
     point = slots.one("point")
-    if point is None or slots.has("intent", "count", "top", "average"):
+    events = slots.has("intent", "life")
+    if point is None or (slots.has("intent", "count", "top", "average") and not events):
         return None
+    slots.take("intent", "count") if events else None
     slots.take("thing", "access_point")
     slots.take("intent", "life", "list")
     slots.take("topic"), slots.take("field", "sentence")
@@ -110,8 +134,11 @@ def versions(slots: Slots) -> Read:
 
 def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
-    if slots.has("intent", "why", "default", "compare", "without", "changed"):
+    if slots.has("intent", "why", "default", "compare", "changed"):
         return None
+    either = bool({"or", "ou", "of"} & set(slots.asked.tokens))
+    if slots.has("state", "quarantined") and slots.has("state", "accepted") and not either:
+        return None  # waited and is accepted now: not one state or the other
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
     if thing is None:
@@ -182,13 +209,14 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         slots.take("intent", "freed"), slots.take("thing", "message"), slots.take("state", "quarantined", "stuck")
         return "freed", True
     for one in ("ticket", "notification", "acknowledgement", "incident", "request", "envelope"):
-        if one in things and not (one == "envelope" and slots.has("envelope") and slots.has("kind")):
+        of_envelope = one == "envelope" and slots.has("envelope") and (slots.has("kind") or "message" in things)
+        if one in things and not of_envelope:
             slots.take("thing", one)
             return one, True
     if slots.has("gateway"):
         slots.take("thing", "message")
         return "incident", False
-    grouped = slots.has("number_is") or slots.has("intent", "top", "average")
+    grouped = slots.has("number_is") or slots.has("intent", "top", "bottom", "average")
     if "message" in things or ("access_point" in things and (slots.has("state") or slots.has("code") or grouped)):
         slots.take("thing", "message"), slots.take("thing", "finding"), slots.take("thing", "envelope")
         return "message", "message" in things
@@ -198,9 +226,17 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if "finding" in things:
         slots.take("thing", "finding")
         return "finding", True
-    about = slots.has("state") or slots.has("code") or slots.has("type") or slots.has("kind") or slots.has("severity")
-    spread = slots.has("intent", "top", "average") or slots.has("number_is")
-    coded = spread and (slots.has("group", "code") or slots.has("subject", "code"))
+    counted = slots.has("intent", "count", "since", "last", "when", "occurred") or slots.has("number_is")
+    spread = slots.has("intent", "top", "bottom", "average") or slots.has("number_is")
+    about = any(slots.has(slot) for slot in ("state", "type", "kind", "severity"))
+    about = about or (slots.has("code") and (counted or spread))
+    there = slots.has("stored") or slots.has("intent", "occurred")
+    coded = (spread or there) and (slots.has("group", "code") or slots.has("subject", "code"))
+    told = coded or there or slots.has("state") or slots.has("code")
+    if (slots.has("subject", "code") or slots.has("class")) and not told:
+        return None, False  # codes of the rules, not of messages
+    if there and slots.has("group", "type"):
+        return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
     if slots.has("unanswered") or slots.has("late"):
         return "request", False
@@ -209,8 +245,12 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
 
 def _group(slots: Slots, thing: str) -> StoreGroup | None:
     groups = [one for one in slots.values("group") if one in get_args(StoreGroup)]
-    spread = slots.has("intent", "top", "average") or slots.has("number_is")
+    spread = slots.has("intent", "top", "bottom", "average") or slots.has("number_is")
     coded = slots.has("code") or slots.has("gateway")
+    slots.take("stored")
+    if slots.has("kind"):
+        slots.take("group", "kind"), slots.take("field", "kinds"), slots.take("subject", "kind")
+        groups = [one for one in groups if one != "kind"]
     phrases = {one.value for one in slots.of("group") if one.end - one.start > 1}
     if thing == "freed":
         slots.take("group", "by")
@@ -228,6 +268,9 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
     found = next((one for one in order if one in groups), None)
     if found is None and spread and not coded:
         found = _top_of(slots)
+    said = "message" in slots.values("thing")
+    if found is None and thing == "message" and slots.has("subject", "code") and not coded and not said:
+        found = "code"
     if found is not None:
         slots.take("group", found), slots.take("subject", "rule" if found == "rule" else "code")
         if found == "code":
@@ -261,8 +304,13 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
         return "average" if by else None
     if slots.take("intent", "top"):
         return "top" if by is not None else None
+    if slots.take("intent", "bottom"):
+        return "bottom" if by is not None else None
     if slots.has("number_is"):
         return "list" if by else None
+    distinct = slots.take("intent", "distinct")
+    if by is not None and (distinct or (by in ("code", "type") and not slots.has("thing") and (count or listed))):
+        return "groups"
     if count:
         return "count"
     if slots.take("intent", "last"):

@@ -247,11 +247,17 @@ def _groups_answer(connection: Connection, asked: _Asked, catalogue: Catalogue, 
         (str(name), str(number)) for name, number in _counts(connection, asked, by)
         if (least is None or number >= least) and (most_ is None or number <= most_)
     ]  # fmt: skip
+    if asked.plan.how == "bottom":
+        rows.reverse()
     if not rows:
         return asked.nothing(0)
     best = [name for name, number in rows if number == rows[0][1]]
-    top = asked.plan.how == "top"
+    top = asked.plan.how in ("top", "bottom")
     most = say(asked.language, "top", name=", ".join(best), n=rows[0][1], thing=asked.thing, where=asked.where)
+    if asked.plan.how == "groups":
+        told = say(asked.language, "groups", n=len(rows), by=by, where=asked.where)
+        shown = Shown(columns=(by, asked.thing), rows=tuple(rows[:MOST_ROWS]))
+        return Worked(sentence=told, table=shown, proofs=asked.proofs, values=tuple(name for name, _ in rows))
     return Worked(
         sentence=most if top else asked.counted(total if least is None and most_ is None else len(rows)),
         table=Shown(columns=(by, asked.thing), rows=tuple(rows[:MOST_ROWS])),
@@ -491,6 +497,11 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
         key = "point_of" if told.access_point else "no_point"
         text = say(language, key, point=told.access_point, market=told.market, **facts)
         return Worked(sentence=text, proofs=(proof,), values=(told.access_point,))
+    if plan.about == "facts":
+        at = times.to_the_minute(told.received_at)
+        envelope = found.origin.envelope_id if found.origin else "-"
+        text = say(language, "facts", at=at, market=told.market, envelope=envelope, **facts)
+        return Worked(sentence=text, proofs=(proof,), values=(told.kind, told.type, told.market, at))
     if plan.about == "freed":
         return _freed(found, language, facts, proof, times)
     current = [one for one in found.findings if one.current]

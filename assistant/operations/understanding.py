@@ -12,7 +12,7 @@ from msgspec import Struct
 from assistant.knowledge.language import SMALL_WORDS, detect
 from assistant.operations.catalogue import plain
 from assistant.operations.days import DAY_MARK, Days, days_of
-from assistant.operations.vocabulary import Match, language_of, matches, meant, tokens_of
+from assistant.operations.vocabulary import Match, english, language_of, matches, meant, tokens_of
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import COMMON
 from energycomm.engine.rule import RuleSet
@@ -37,9 +37,10 @@ _REQUEST = re.compile(
 _POINT = re.compile(r"(?<![\d#])(\d{12,18})(?!\d)")
 _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
 _EXIT = re.compile(
-    r"(?i)\b(?:exit|return)[ -]?(?:code|status)\s*(\d{1,3})\b|\bcode\s+de\s+(?:sortie|retour)\s*(\d{1,3})\b"
+    r"(?i)\b(?:exit|return)[ -]?(?:code|status)\s*(\d{1,3})\b|\bcode\s+(?:de\s+)?(?:sortie|retour)\s*(\d{1,3})\b"
     r"|\b(?:exit|afsluit)-?code\s*(\d{1,3})\b"
 )
+_FILE = re.compile(r"(?<![\w/])(?:rules/)?((?:[a-z]{2,6}/)?[a-z_]+\.(?:yaml|csv))\b")
 _VERSION = re.compile(r"(?<![\w-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,64}(?![\w-])")
 _PREFIX = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2}-[A-Za-z])(?![\w-]|\d)")
 _SCRIPT = re.compile(r"(?<![\w-])[a-z]+(?:-[a-z]+)+(?![\w-])")
@@ -49,13 +50,17 @@ _SMALL = {language: frozenset(map(plain, words)) for language, words in SMALL_WO
 _QUESTION_WORDS = frozenset().union(*_SMALL.values())
 TELLING = frozenset(
     (
-        "many", "combien", "hoeveel",
+        "many", "often", "combien", "hoeveel",
         "not", "no", "more", "most", "less", "fewer", "without", "except", "never", "both", "why",
         "pas", "non", "sans", "moins", "sauf", "jamais", "aucun", "aucune", "pourquoi",
-        "niet", "geen", "zonder", "meer", "minder", "behalve", "nooit", "waarom",
+        "neither", "nor", "ni", "noch", "niet", "geen", "zonder", "meer", "minder", "behalve", "nooit", "waarom",
     )
 )  # fmt: skip
 """Small words that change what is asked: an operation has to take them."""
+
+
+TYPE_LISTS = ("flow", "message", "document")
+"""Code lists that name the message types of a market."""
 
 
 class Lexicon(Struct, frozen=True):
@@ -71,6 +76,7 @@ class Lexicon(Struct, frozen=True):
       settings, commands, glossary: of the documentation.
       fields: that rules point at.
       scopes: sections of the settings.
+      prefixes: beginnings of the gateway's codes.
       markets: those that have rules.
       spoken: words of the rules' own texts: they are spelt as they are meant.
     """
@@ -86,17 +92,18 @@ class Lexicon(Struct, frozen=True):
     glossary: Mapping[str, str]
     fields: Mapping[str, str]
     scopes: Mapping[str, str]
+    prefixes: Mapping[str, str]
     markets: tuple[str, ...]
     spoken: frozenset[str]
 
 
 def lexicon_of(
     catalogue: Catalogue,
-    types: Iterable[str] = (),
     settings: Iterable[str] = (),
     commands: Iterable[str] = (),
     glossary: Iterable[str] = (),
     scopes: Iterable[str] = (),
+    gateway: Iterable[str] = (),
 ) -> Lexicon:
     """The names of a catalogue."""
 
@@ -104,7 +111,7 @@ def lexicon_of(
         return {word.lower(): word for word in words if word}
 
     rules, entries = catalogue.rules, catalogue.codes.entries
-    known = {*types, *(entry.code for entry in entries if entry.list in ("flow", "message"))}
+    known = {entry.code for entry in entries if entry.list in TYPE_LISTS}
     return Lexicon(
         rules=named([one for rule in rules for one in (rule.code, rule.error_code, rule.market_code)]),
         ebix=named(rule.ebix for rule in rules),
@@ -117,6 +124,7 @@ def lexicon_of(
         glossary=named(glossary),
         fields=named(one for rule in rules for one in (rule.field, rule.field.rpartition(".")[2])),
         scopes=named(scopes),
+        prefixes={code.partition("_")[0].lower(): f"{code.partition('_')[0]}_" for code in gateway},
         markets=tuple(catalogue.markets) or tuple(dict.fromkeys(r.market for r in rules if r.market != COMMON)),
         spoken=frozenset(token for rule in rules for token in tokens_of(f"{rule.title} {rule.sentence}")),
     )
@@ -187,7 +195,8 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     got.days, left = days_of(left, periods[0] if periods else None, today, day_first=day_first)
     got.tokens = tokens_of(left)
     _spell(got, lexicon)
-    got.found = [*_apart(matches(got.tokens)), *_placed(got.tokens, names), *_named(got.tokens, lexicon)]
+    phrased = _apart(matches(got.tokens))
+    got.found = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
     got.language = language_of(got.tokens, got.found, _SMALL)
     return got
 
@@ -219,19 +228,33 @@ def _placed(tokens: list[str], names: list[list[tuple[str, str]]]) -> list[Match
     return found
 
 
-def _named(tokens: list[str], lexicon: Lexicon) -> list[Match]:
+def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Match]:
     """Names that are written as words: a code list, a setting, a command, a word of the glossary."""
-    found: list[Match] = []
+    covered = {place for one in phrased for place in range(one.start, one.end)}
+    found = [
+        Match(place, place + 1, "listed", lexicon.codes[token])
+        for place, token in enumerate(tokens)
+        if token in lexicon.codes
+        and (token.isdigit() or (place not in covered and len(token) > 2 and token not in lexicon.spoken)
+             or (place and tokens[place - 1] in ("code", "codes") and token not in _QUESTION_WORDS))
+    ]  # fmt: skip
+    for one in phrased:
+        # An envelope is the same in every language.
+        name = (
+            lexicon.glossary.get(english().get((one.slot, one.value), "")) if one.slot in ("thing", "state") else None
+        )
+        if name:
+            found.append(Match(one.start, one.end, "word", name))
     places: tuple[tuple[str, Mapping[str, str], str], ...] = (
         ("list", lexicon.lists, "_"), ("setting", lexicon.settings, "_"), ("scope", lexicon.scopes, "_"),
         ("command", lexicon.commands, " "), ("script", lexicon.repairs, "-"),
-        ("word", lexicon.glossary, " "), ("pointed", lexicon.fields, "_"),
+        ("word", lexicon.glossary, " "), ("gateway_prefix", lexicon.prefixes, " "), ("pointed", lexicon.fields, "_"),
     )  # fmt: skip
     for slot, names, glue in places:
         taken: set[int] = set()
         for length in (4, 3, 2, 1):
             for at in range(len(tokens) - length + 1):
-                words = glue.join(tokens[at : at + length])
+                words = glue.join(token.rstrip("_") for token in tokens[at : at + length])
                 name = names.get(words) or names.get(words.removesuffix("s")) or names.get(words + "s")
                 if name and not taken & set(range(at, at + length)) and not words.isdigit():
                     taken |= set(range(at, at + length))
@@ -249,7 +272,8 @@ def _numbers(text: str, names: list[list[tuple[str, str]]]) -> str:
 
         return pattern.sub(name, left)
 
-    left = taken("exit_code", _EXIT, text.replace("§", " "))
+    left = taken("file", _FILE, text.replace("§", " "))
+    left = taken("exit_code", _EXIT, left)
     left = taken("point", _POINT, left)
     left = taken("envelope", _ENVELOPE, left, "envelope")
     left = taken("request", _REQUEST, left, "request")

@@ -11,6 +11,7 @@ from importlib import resources
 
 from msgspec import Struct
 
+from assistant.knowledge.language import is_question_word
 from assistant.operations.catalogue import plain
 
 LANGUAGES = ("en", "fr", "nl")
@@ -20,7 +21,7 @@ ENDINGS = frozenset(("", "s", "es", "e", "ed", "d", "ing", "er", "ent", "ee", "e
 
 SHORTEST_STEM = 4
 SHORTEST_TYPO = 5
-CLOSE = 0.82
+CLOSE = 0.84
 """How alike a misspelt word and the word that is meant are at least, from 0 to 1; both begin with the same letter."""
 
 _TOKEN = re.compile(r"[a-z0-9§_]+")
@@ -111,7 +112,7 @@ def _same(word: str, token: str) -> bool:
         return token.startswith(word[:-1])
     if word.startswith("*"):
         return token.endswith(word[1:])
-    return inflected(word, token)
+    return not is_question_word(token) and inflected(word, token)
 
 
 def inflected(one: str, other: str) -> bool:
@@ -120,6 +121,16 @@ def inflected(one: str, other: str) -> bool:
         return False
     stem = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return one[stem:] in ENDINGS and other[stem:] in ENDINGS
+
+
+@lru_cache(maxsize=1)
+def english() -> dict[tuple[str, str], str]:
+    """The first English words for each value of a slot."""
+    found: dict[tuple[str, str], str] = {}
+    for phrase in phrases():
+        if "en" in phrase.languages:
+            found.setdefault((phrase.slot, phrase.value), " ".join(word.strip("*") for word in phrase.words))
+    return found
 
 
 @lru_cache(maxsize=1)

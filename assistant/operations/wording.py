@@ -9,6 +9,8 @@ WORDS: dict[str, tuple[str, str, str]] = {
     "yes_rules": ("Yes: {n} rule(s): {where}.", "Oui : {n} règle(s) : {where}.", "Ja: {n} regel(s): {where}."),
     "no_rules": ("No: no rule matches: {where}.", "Non : aucune règle : {where}.", "Nee: geen regel: {where}."),
     "by": ("{n} rule(s), by {by}: {where}.", "{n} règle(s), par {by} : {where}.", "{n} regel(s), per {by}: {where}."),
+    "groups": ("{n} {by}: {where}.", "{n} {by} : {where}.", "{n} {by}: {where}."),
+    "what_repair": ("correction script(s)", "script(s) de correction", "correctiescript(s)"),
     "shared": (
         "Counted are the rules of the market's own folder; {n} common rules judge its messages too.",
         "Sont comptées les règles du dossier propre au marché ; {n} règles communes jugent aussi ses messages.",
@@ -189,6 +191,11 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "There is no message {id} in the store.",
         "Il n'y a pas de message {id} dans la base.",
         "Er is geen bericht {id} in de opslag.",
+    ),
+    "facts": (
+        "Message {id} is a {kind} ({type}) of {market}, received at {at} in envelope {envelope}; it is {state}.",
+        "Le message {id} est un {kind} ({type}) de {market}, reçu le {at} enveloppe {envelope} ; il est {state}.",
+        "Bericht {id} is een {kind} ({type}) uit {market}, ontvangen op {at} in envelop {envelope}; het is {state}.",
     ),
     "point_of": (
         "Message {id} is about the access point {point} ({market}).",

@@ -215,6 +215,85 @@ def test_settings_are_told_from_the_documentation(house: House, question: str, v
     assert "`quarantine_days`" in (ROOT / name).read_text("utf-8").splitlines()[int(line) - 1]
 
 
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("With which command do I pause a channel?", "channel pause"),
+        ("Welk commando toont een bericht?", "message show"),
+        ("Which exit code means interrupted?", "130"),
+    ],
+)
+def test_the_documentation_is_found_by_what_it_is_about(house: House, question: str, name: str) -> None:
+    """A setting, a command, an exit code that is not named."""
+    found = only(house, question)
+    assert name in found.sentence
+    assert found.proofs[0].text.startswith("docs/")
+
+
+@pytest.mark.parametrize(
+    ("question", "lacks"),
+    [
+        ("How many Belgian rules are not the operator's fault?", "grid_operator"),
+        ("Combien de règles belges ne sont pas la faute du gestionnaire ?", "grid_operator"),
+        ("Hoeveel Belgische regels zijn niet de fout van de netbeheerder?", "grid_operator"),
+    ],
+)
+def test_what_is_denied_is_left_out(house: House, question: str, lacks: str) -> None:
+    """Never the number of the opposite."""
+    expected = sum(rule.get("error_class", lacks) != lacks for rule in rules_in("be"))
+    assert only(house, question).values == (expected,)
+
+
+def test_what_rules_have_is_counted_itself(house: House) -> None:
+    """Different reasons, not the rules that have them; a third market is left out where it is excepted."""
+    reasons = {rule["ebix"] for rule in rules_in("nl") if "ebix" in rule}
+    assert only(house, "Hoeveel verschillende ebIX-redenen heeft Nederland?").values == (len(reasons),)
+    shared = {rule["ebix"] for rule in rules_in("fr") if "ebix" in rule} & reasons
+    assert set(only(house, "Which ebIX reasons do France and the Netherlands share?").values) == shared
+    others = [rule for rule in rules_in("nl", "be", "dk", "common") if "CustomerData" in rule["applies_to"]]
+    assert len(only(house, "Rules on customer data except those of France").values) == len(others)
+
+
+def test_misspelt_words_are_read_and_told(house: House) -> None:
+    """What was read for them stands below the answer."""
+    found = only(house, "how many beligan rules warn on reeadings")
+    expected = [
+        rule for rule in rules_in("be") if rule.get("severity") == "warning" and "MeterReading" in rule["applies_to"]
+    ]
+    assert found.values == (len(expected),)
+    assert "reading" in found.note
+
+
+def test_a_question_in_two_parts_is_answered_in_both(house: House) -> None:
+    """What only one part names counts for the other; a part that is not understood is named."""
+    reply = house.reply("How many rules does Denmark have and how many of them only warn?")
+    assert reply is not None
+    danish = rules_in("dk")
+    warnings = sum(rule.get("severity") == "warning" for rule in danish)
+    assert [one.values for one in reply.answers] == [(len(danish),), (warnings,)]
+    half = house.reply("How many rules does Denmark have and why are they green?")
+    assert half is not None
+    assert "why are they green" in half.answers[-1].note
+
+
+@pytest.mark.parametrize(
+    ("question", "near"),
+    [
+        ("How many rules does Germany have?", "DK"),
+        ("Combien de règles pour l'Allemagne ?", "FR"),
+        ("default of the setting quarantain_days", "quarantine_days"),
+        ("codes of the list metre_type", "meter_type"),
+        ("Which rules use the correction script swap-digits?", "swapped-digits"),
+    ],
+)
+def test_what_does_not_exist_is_asked_back(house: House, question: str, near: str) -> None:
+    """With the names like it; nothing else is answered."""
+    reply = house.reply(question)
+    assert reply is not None
+    assert not reply.answers
+    assert near in reply.choices
+
+
 def test_messages_are_counted_on_both_databases(living: tuple[House, Desk]) -> None:
     """All, by state, by code and by access point."""
     house, desk = living
@@ -323,6 +402,9 @@ def test_nothing_of_the_store_is_written(living: tuple[House, Desk]) -> None:
         "How many digits does a French postal code have?",
         "After how many days is a waiting message given up?",
         "How many messages go into one transaction by default?",
+        "Accept message 121",
+        "Which rules does the minister like?",
+        "How many customers complained about rejected messages?",
         "Which telephone number does the operator of Lyon have?",
         "\x00\x01\ud7ff\U0001f600",
         "How many rules does Denmark's king like in winter mornings with tea?",

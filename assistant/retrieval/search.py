@@ -183,6 +183,18 @@ class Search:
                 heads[passage.metadata.language] = Found(passage=passage, score=0.0)
         return list(heads.values())
 
+    def after(self, passage: Passage) -> Passage | None:
+        """The passage behind one in its document."""
+        row = self._in_order.get(passage.document, [])
+        return next((other for other in row if other.start > passage.start and other.end > passage.end), None)
+
+    @cached_property
+    def _in_order(self) -> dict[str, list[Passage]]:
+        rows: dict[str, list[Passage]] = {}
+        for passage in sorted(self.index.passages, key=lambda passage: passage.start):
+            rows.setdefault(passage.document, []).append(passage)
+        return rows
+
     def _allowed(self, query: Query) -> NDArray[np.int64]:
         import numpy as np
 

@@ -350,11 +350,20 @@ class Search:
         best = found[:COMPARED]
         if self._teller is None or len(best) < 2:
             return found
-        rows = self.index.tokens([item.passage for item in best])
-        if all(row is None for row in rows):
-            return found
+        rows = self._tokens([item.passage for item in best])
         _, (asked,) = self._teller.embed_tokens([question], question=True)
         return compared(found, interaction(asked, rows), self._interaction_weight)
+
+    def _tokens(self, passages: Sequence[Passage]) -> list[NDArray[np.int8] | None]:
+        """The vectors of the tokens of some passages; those that nobody has made yet are made, and kept."""
+        rows = self.index.tokens(passages)
+        new = [place for place, row in enumerate(rows) if row is None]
+        if new and self._teller is not None:
+            _, made = self._teller.embed_tokens([passages[place].embedded for place in new])
+            self.index.keep_tokens([passages[place] for place in new], made)
+            for place, row in zip(new, made, strict=True):
+                rows[place] = row
+        return rows
 
     def _reranked(self, question: str, language: str | None, found: list[Found]) -> list[Found]:
         assert self._reranker is not None

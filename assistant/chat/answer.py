@@ -66,6 +66,7 @@ class Answer(Struct, frozen=True, kw_only=True):
       text: the answer for a reader, with [1], [2] for the sources; when abstaining, what it says instead.
       abstained: whether it does not know.
       confidence: 0..1, how sure it is that the sources answer the question.
+      missing: parts of the question that the sources do not answer.
       seconds: time by step.
       worked: where it was worked out and not quoted: what was understood, the tables and the proofs.
     """
@@ -79,6 +80,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     confidence: float = 0.0
     flags: tuple[Flag, ...] = ()
     understood: str | None = None
+    missing: tuple[str, ...] = ()
     generator: str = "extractive"
     seconds: dict[str, float] = field(default_factory=dict)
     worked: Reply | None = None

@@ -7,16 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
+from msgspec import Struct
 
 from assistant.chat import confidence as confidence_
 from assistant.chat.answer import Answer, Flag, Highlight, Source, Statement
+from assistant.chat.answertype import asked_type, holds
 from assistant.chat.citations import check, highlights
-from assistant.chat.composer import READ, ROW, Evidence, choose_evidence, compose, row_in_words
+from assistant.chat.composer import READ, Evidence, choose_evidence, compose, row_in_words
 from assistant.chat.followup import Turn, in_context
 from assistant.chat.generators import Generator, open_generator
+from assistant.chat.parts import parts_of
 from assistant.chat.prompting import answer_prompt, hypothetical_prompt
 from assistant.chat.safety import orders_in
 from assistant.chat.scorer import open_rationale
+from assistant.chat.surroundings import ROW, beside
 from assistant.chat.words import name_of, say
 from assistant.chat.working import called_answer, markets_in_words, worked_answer
 from assistant.config import AssistantConfig
@@ -34,6 +38,17 @@ from assistant.retrieval.search import Search
 
 NEAREST = 3
 """Passages that an abstaining answer names."""
+
+
+class _Part(Struct, frozen=True, kw_only=True):
+    """One part of a question, read: its sentences, best first, and how sure it is that they answer it."""
+
+    question: str
+    asked: Asked
+    found: list[Found]
+    evidence: list[Evidence]
+    noticed: tuple[Flag, ...]
+    sure: float
 
 
 class Assistant:
@@ -121,27 +136,67 @@ class Assistant:
         with _timed(seconds, "search"):
             found = self.search(understood, filters)
         with _timed(seconds, "read"):
-            asked = Asked(understood, language, self.index.bm25, self.index.lexicon)
-            evidence, found, noticed = self.read(asked, found, filters)
-        sure = self.sureness(asked, found, evidence)
+            parts = (understood,) if self._generator else parts_of(understood)
+            read = [self._read_part(part, understood, language, found, filters) for part in parts]
+        threshold = self._confidence.least(language) if self.config.threshold is None else self.config.threshold
+        sure = [part for part in read if part.evidence and part.sure >= threshold]
         answer = Answer(
             question=question,
             language=language,
             text="",
-            confidence=round(sure, 3),
-            flags=noticed,
+            confidence=round(max(part.sure for part in read), 3),
+            flags=tuple(dict.fromkeys(flag for part in read for flag in part.noticed)),
             understood=understood if understood != question else None,
             generator=self._generator.name if self._generator else "extractive",
             seconds=seconds,
+            missing=tuple(part.question for part in read if part not in sure) if sure else (),
         )
-        threshold = self._confidence.least(language) if self.config.threshold is None else self.config.threshold
-        if not evidence or sure < threshold:
-            return self._abstain(answer, found)
+        if not sure:
+            return self._abstain(answer, read[0].found)
         if self._generator is None:
-            statements, by_passage = compose(evidence, found, language)
-            marked = {id: tuple(item.highlight for item in items) for id, items in by_passage.items()}
-            return self._finish(answer, statements, found, marked)
-        return self._generate(answer, self._generator, understood, found, evidence, streamed)
+            return self._quote(answer, sure)
+        return self._generate(answer, self._generator, understood, sure[0].found, sure[0].evidence, streamed)
+
+    def _read_part(
+        self, part: str, whole: str, language: str, found: Sequence[Found], filters: Filters | None
+    ) -> _Part:
+        """The sentences for one part of a question; of its topic the whole question tells."""
+        seen = list(found)
+        if part != whole:
+            there = {item.passage.id for item in found}
+            seen += [item for item in self.search(part, filters) if item.passage.id not in there]
+        asked = Asked(part, language, self.index.bm25, self.index.lexicon)
+        evidence, seen, noticed = self.read(asked, seen, filters)
+        topic = asked if part == whole else Asked(whole, language, self.index.bm25, self.index.lexicon)
+        fit = bool(evidence) and self._fits(asked, evidence)
+        return _Part(
+            question=part, asked=asked, found=seen, evidence=evidence, noticed=noticed,
+            sure=self.sureness(topic, seen, evidence, fit=fit),
+        )  # fmt: skip
+
+    def _fits(self, asked: Asked, evidence: Sequence[Evidence]) -> bool:
+        """Whether what would be quoted first holds an answer of the type that is asked for."""
+        best = evidence[0]
+        pieces = beside(best.passage, best.sentence, listed=False, after=self.search_engine.after)
+        return asked_type(asked.question) == "list" or any(
+            holds(asked.question, piece.sentence.text, alike=piece.passage.metadata.language == asked.language)
+            for piece in pieces
+        )
+
+    def _quote(self, answer: Answer, parts: Sequence[_Part]) -> Answer:
+        """The answer in quoted sentences, part by part."""
+        statements: dict[tuple[str, ...], Statement] = {}
+        marked: dict[str, dict[Highlight, None]] = {}
+        found = {item.passage.id: item for part in parts for item in part.found}
+        for part in parts:
+            said, by_passage = compose(part.evidence, part.found, part.asked, self.search_engine.after)
+            for statement in said:
+                statements.setdefault((statement.text, *statement.citations), statement)
+            for id, items in by_passage.items():
+                marked.setdefault(id, {}).update(dict.fromkeys(item.highlight for item in items))
+                found.setdefault(id, Found(passage=items[0].passage, score=0.0))
+        highlights_ = {id: tuple(spans) for id, spans in marked.items()}
+        return self._finish(answer, tuple(statements.values()), list(found.values()), highlights_)
 
     def _worked(self, question: str, filters: Filters | None) -> Answer | None:
         """What the house works out; filters other than the market's ask for passages."""
@@ -166,7 +221,7 @@ class Assistant:
         Returns:
           The sentences, the passages, and what was noticed.
         """
-        evidence, noticed = choose_evidence(asked, found, self._rationale)
+        evidence, noticed = choose_evidence(asked, found, self._rationale, self.search_engine.after)
         passages = list(found)
         if evidence and evidence[0].passage.metadata.codes:
             there = {item.passage.id for item in found}
@@ -178,9 +233,19 @@ class Assistant:
             ]
         return evidence, passages, noticed
 
-    def sureness(self, asked: Asked, found: Sequence[Found], evidence: Sequence[Evidence]) -> float:
-        """How sure it is that the sources answer, 0..1."""
+    def sureness(
+        self, asked: Asked, found: Sequence[Found], evidence: Sequence[Evidence], *, fit: bool = True
+    ) -> float:
+        """How sure it is that the sources answer, 0..1.
+
+        Args:
+          asked: the question, term by term.
+          found: the passages.
+          evidence: the sentences, best first.
+          fit: whether these hold an answer of the type that is asked for.
+        """
         seen = confidence_.features(*rests_on(asked, found, evidence), self._confidence.dense_centre)
+        seen["unfit"] = float(not fit)
         return self._confidence(seen, asked.language)
 
     def _generate(
@@ -237,7 +302,12 @@ class Assistant:
         flags = list(answer.flags)
         if all(source.passage.metadata.language != answer.language for source in sources if source.number):
             flags.append("other_language")
-        text = "\n".join(_worded(statement, numbers, known, answer.language) for statement in statements)
+        versions = {item.passage.metadata.version for item in found} - {None}
+        lines = [
+            _worded(statement, numbers, known, answer.language, versioned=len(versions) > 1) for statement in statements
+        ]
+        lines += [say(answer.language, "missing", part=part) for part in answer.missing]
+        text = "\n".join(lines)
         return msgspec.structs.replace(
             answer, text=text, statements=statements, sources=tuple(sources), flags=tuple(flags)
         )
@@ -293,7 +363,14 @@ def turn_of(answer: Answer) -> Turn:
     return Turn(understood=answer.understood or answer.question, codes=codes)
 
 
-def _worded(statement: Statement, numbers: dict[str, int], known: dict[str, Found], language: str) -> str:
+def _worded(
+    statement: Statement, numbers: dict[str, int], known: dict[str, Found], language: str, *, versioned: bool = False
+) -> str:
+    """A statement as it is read: who says so, its words, of which version, in which language, its sources.
+
+    Args:
+      versioned: whether versions of documents were found that may say different things.
+    """
     marks = " ".join(f"[{numbers[id]}]" for id in statement.citations)
     passage = known[statement.citations[0]].passage
     if ROW in statement.text:
@@ -304,6 +381,9 @@ def _worded(statement: Statement, numbers: dict[str, int], known: dict[str, Foun
         words = f"{say(language, 'open')}{statement.text}{say(language, 'close')}"
     spoken = passage.metadata.language
     note = f" ({say(language, 'source_in', named=name_of(spoken, language))})" if spoken not in (language, None) else ""
+    of = dict.fromkeys(known[id].passage.metadata.version for id in statement.citations)
+    if versioned and any(of):
+        note = f" ({say(language, 'version', named=', '.join(version for version in of if version))}){note}"
     lead = f"{statement.lead} — " if statement.lead else ""
     return f"{lead}{words}{note} {marks}"
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Flag, Highlight, Statement
+from assistant.chat.answertype import asked_type, holds
 from assistant.chat.safety import gives_orders
+from assistant.chat.surroundings import ROW, After, beside, introduces, none_after, points_back
 from assistant.chat.words import say
 from assistant.knowledge.documents import Passage
 from assistant.knowledge.lexical import tokens
@@ -36,9 +39,6 @@ DEFINED = 0.2
 
 _HANDS_ON = re.compile(r"(?i)\b(?:command|commande|commando|type|run|how do|how can|how to|comment|hoe)\b")
 
-ROW = " | "
-"""Between the cells of a table's row."""
-
 MOST_STATEMENTS = 3
 MOST_REPEATED = 2
 """Further passages that are cited for one sentence, where it stands in them too."""
@@ -53,6 +53,15 @@ LEAST_WORDS, MOST_WORDS = 4, 60
 """Words of a sentence that may answer; what is longer is a condition spelled out, or an example."""
 NEAR_BEST = 0.75
 """Share of the best sentence's score that a further one needs."""
+
+ADDED = 0.15
+"""Share of what is asked that a further sentence has to name beside what is said already."""
+
+FITS = 0.25
+"""What a sentence gains that holds an answer of the type that is asked for."""
+
+LEADS = 0.9
+"""What a lead-in, or a sentence that points back, has of what the sentence before it names."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -77,7 +86,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 def choose_evidence(
-    asked: Asked, found: Sequence[Found], rationale: Rationale
+    asked: Asked, found: Sequence[Found], rationale: Rationale, after: After = none_after
 ) -> tuple[list[Evidence], tuple[Flag, ...]]:
     """The sentences that answer a question best, best first.
 
@@ -85,11 +94,12 @@ def choose_evidence(
       asked: the question, term by term.
       found: the passages, best first.
       rationale: scores sentences within their passage.
+      after: the passage behind one, where a list may go on.
 
     Returns:
       The sentences, and what was noticed.
     """
-    pieces, flags = _worth_reading(asked, found)
+    pieces, flags = _worth_reading(asked, found, after)
     items = [
         Question(
             question=asked.question, sentences=tuple(sentence.text for sentence, _ in read),
@@ -116,12 +126,20 @@ def choose_evidence(
             within = support / top if top > 0 else 0.0
             score = 0.2 * support + 0.1 * within + 0.45 * named + (DEFINED if _defines(sentence.text, defined) else 0)
             score *= 1.0 if whole(sentence.text) or hands_on else LINE_SHARE
+            score += FITS * fits(asked, item.passage, sentence, after)
             score = part * (score + 0.15 * item.score / best + 0.1 / (1 + place) + 0.3 * item.by_code)
             evidence.append(
                 Evidence(passage=item.passage, sentence=sentence, score=score, support=support, named=named)
             )
     evidence.sort(key=lambda e: (-e.score, e.passage.id, e.sentence.start))
     return evidence, flags
+
+
+def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none_after) -> bool:
+    """Whether a sentence holds an answer of the type that is asked for; where a list is, it leads one in."""
+    if asked_type(asked.question) == "list":
+        return introduces(passage, sentence, after)
+    return holds(asked.question, sentence.text, alike=passage.metadata.language == asked.language)
 
 
 def units(text: str, offset: int = 0) -> list[Sentence]:
@@ -164,7 +182,7 @@ def _said_in(found: Sequence[Found]) -> dict[tuple[str, ...], set[str | None]]:
 
 
 def _worth_reading(
-    asked: Asked, found: Sequence[Found]
+    asked: Asked, found: Sequence[Found], after: After
 ) -> tuple[list[tuple[Found, list[tuple[Sentence, float]]]], tuple[Flag, ...]]:
     """What the rationale model reads: sentences that name most of what is asked, and some of each good passage.
 
@@ -178,7 +196,7 @@ def _worth_reading(
         spoken = item.passage.metadata.language
         titles = frozenset(tokens(item.passage.context, spoken))
         own: list[tuple[float, Sentence]] = []
-        carried = 0.0
+        carried = before = 0.0
         for sentence in units(item.passage.text, item.passage.start):
             if gives_orders(sentence.text):
                 flags.add("orders_in_source")
@@ -186,6 +204,9 @@ def _worth_reading(
             if not _may_answer(sentence.text, item.passage, asked):
                 continue
             named = asked.named(frozenset(tokens(sentence.text, spoken)), titles, spoken)
+            if points_back(sentence.text) or introduces(item.passage, sentence, after):
+                named = max(named, LEADS * before)
+            before = named
             if sentence.text.endswith("?"):
                 carried = ANSWERED_NEXT * named
             elif question not in plain(sentence.text):
@@ -194,7 +215,8 @@ def _worth_reading(
         own.sort(key=lambda pair: -pair[0])
         for number, (named, sentence) in enumerate(own):
             sure = 1.0 if place < READ and number < SURE_OF_EACH else 0.0
-            listed.append((sure + named + 1 / (place + 3), place, sentence, named))
+            apt = FITS * fits(asked, item.passage, sentence, after)
+            listed.append((sure + named + apt + 1 / (place + 3), place, sentence, named))
     listed.sort(key=lambda entry: (-entry[0], entry[1], entry[2].start))
     chosen: dict[int, list[tuple[Sentence, float]]] = {}
     for _, place, sentence, named in listed[:MOST_SENTENCES]:
@@ -215,35 +237,33 @@ def _may_answer(sentence: str, passage: Passage, asked: Asked) -> bool:
 
 
 def compose(
-    evidence: Sequence[Evidence], found: Sequence[Found], language: str
+    evidence: Sequence[Evidence], found: Sequence[Found], asked: Asked, after: After = none_after
 ) -> tuple[tuple[Statement, ...], dict[str, list[Evidence]]]:
-    """The statements of an answer: the best sentence, what goes with it in its own document, and close seconds.
+    """The statements of an answer: the best sentence, whole, and further ones only where they add what was asked.
+
+    Args:
+      evidence: the sentences, best first.
+      found: the passages.
+      asked: the question, term by term.
+      after: the passage behind one.
 
     Returns:
       The statements in order, and the sentences by id of their passage.
     """
     if not evidence:
         return (), {}
-    first = evidence[0]
-    chosen = [first]
-    rule = _rule_words(first, found)
-    if rule is not None:
-        chosen.append(rule)
-    for item in evidence[1:]:
-        if len(chosen) >= MOST_STATEMENTS:
-            break
-        same = item.passage.document == first.passage.document
-        if rule is not None and item.passage.metadata.codes[:1] == first.passage.metadata.codes[:1]:
-            continue  # the rule's words are said
-        needed = NEAR_BEST * first.score if same else 0.9 * first.score
-        doubled = any(item.sentence.text in other.sentence.text or other.sentence.text in item.sentence.text
-                      for other in chosen)  # fmt: skip
-        if item.score >= needed and not doubled:
-            chosen.append(item)
+    listed = asked_type(asked.question) == "list"
+    said: list[Evidence] = []
+    for item in _chosen(evidence, found, asked):
+        pieces = beside(item.passage, item.sentence, listed=listed, after=after)
+        for piece in pieces:
+            part = msgspec.structs.replace(item, passage=piece.passage, sentence=piece.sentence)
+            if not gives_orders(piece.sentence.text) and not _doubled(part, said):
+                said.append(part)
     statements = []
     by_passage: dict[str, list[Evidence]] = {}
     seen_codes: set[str] = set()
-    for item in chosen:
+    for item in said:
         lead = ""
         codes = item.passage.metadata.codes
         if codes and codes[0] not in seen_codes and codes[0] not in item.sentence.text:
@@ -252,9 +272,48 @@ def compose(
         also = _also_said(item, found)
         ids = (item.passage.id, *(other.passage.id for other in also))
         statements.append(Statement(text=item.sentence.text, citations=ids, quoted=True, lead=lead))
-        for said in (item, *also):
-            by_passage.setdefault(said.passage.id, []).append(said)
+        for one in (item, *also):
+            by_passage.setdefault(one.passage.id, []).append(one)
     return tuple(statements), by_passage
+
+
+def _chosen(evidence: Sequence[Evidence], found: Sequence[Found], asked: Asked) -> list[Evidence]:
+    """The best sentence, its rule's own words, and those that name what these do not."""
+    first = evidence[0]
+    chosen = [first]
+    rule = _rule_words(first, found)
+    if rule is not None:
+        chosen.append(rule)
+    named = _named_by(chosen, asked)
+    for item in evidence[1:]:
+        if len(chosen) >= MOST_STATEMENTS:
+            break
+        if rule is not None and item.passage.metadata.codes[:1] == first.passage.metadata.codes[:1]:
+            continue  # the rule's words are said
+        same = item.passage.document == first.passage.document
+        if (
+            not whole(item.sentence.text)
+            or item.score < (NEAR_BEST if same else 0.9) * first.score
+            or _doubled(item, chosen)
+        ):
+            continue
+        together = _named_by([*chosen, item], asked)
+        if together >= named + ADDED:
+            chosen.append(item)
+            named = together
+    return chosen
+
+
+def _named_by(chosen: Sequence[Evidence], asked: Asked) -> float:
+    """The share of what is asked that sentences name together."""
+    spoken = chosen[0].passage.metadata.language
+    words = frozenset(token for item in chosen for token in tokens(item.sentence.text, item.passage.metadata.language))
+    return asked.named(words, frozenset(), spoken)
+
+
+def _doubled(item: Evidence, said: Sequence[Evidence]) -> bool:
+    text = item.sentence.text
+    return any(text in other.sentence.text or other.sentence.text in text for other in said)
 
 
 def row_in_words(row: str, context: str, language: str) -> str:

@@ -50,6 +50,7 @@ if find_spec("assistant.evaluation.commands") is not None:
     evaluation.command()(rationale_commands.train_rationale)
     evaluation.command()(rationale_commands.train_classifier)
     evaluation.command()(search_commands.train_projection)
+    evaluation.command()(search_commands.release_vectors)
     evaluation.command()(search_commands.train_reranker)
     evaluation.command()(classifying.classifier)
     evaluation.command()(ablation.ablation)

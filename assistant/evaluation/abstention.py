@@ -20,7 +20,10 @@ from assistant.retrieval.asking import Asked
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 FITTED = ("coverage", "rarest", "named", "dense", "support", "foreign")
-"""Features whose weights are fitted; `code` occurs too seldom in questions to be learned and stays."""
+"""Features whose weights are fitted."""
+
+BY_HAND = ("code", "unfit")
+"""Those that occur too seldom in questions to be learned, and stay."""
 
 SPOKEN = "language "
 """Before a language's code among the features: 1 for questions in it."""
@@ -148,10 +151,10 @@ def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong
     found = {n: round(float(w) * SCALE.get(n, 1.0), 3) for n, w in zip(names, model.coef_[0], strict=True)}
     return {
         "comment": "Logistic model of `the sources answer the question`, fitted on questions/development.jsonl with "
-        "`energycomm assistant evaluate abstention --fit`; code is set by hand.",
+        "`energycomm assistant evaluate abstention --fit`; code and unfit are set by hand.",
         "weights": {
             "bias": round(float(model.intercept_[0]), 3), **{name: found[name] for name in FITTED},
-            "code": kept.weights["code"],
+            **{name: kept.weights[name] for name in BY_HAND},
         },
         "languages": {name.removeprefix(SPOKEN): found[name] for name in others},
         "dense_centre": kept.dense_centre,

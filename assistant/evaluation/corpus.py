@@ -10,7 +10,7 @@ from assistant.evaluation.forms import Relevant, RetrievalSet, TestQuestion
 from assistant.evaluation.vector_cache import Keeping
 from assistant.knowledge.chunking import ChunkSize, chunk
 from assistant.knowledge.documents import Block, Document, Metadata, Passage
-from assistant.knowledge.embedding import Embedder, token_embedder
+from assistant.knowledge.embedding import Embedder
 from assistant.knowledge.index import Index, text_hash
 from assistant.knowledge.lexical import Bm25, tokens
 from assistant.knowledge.lexicon import Lexicon
@@ -41,24 +41,19 @@ class MemoryIndex:
         self.lexicon = Lexicon.of(self.passages)
         self.by_id = {passage.id: number for number, passage in enumerate(self.passages)}
         self._documents: dict[str, Document] = {}
-        self._teller = token_embedder(embedder)
         self._tokens = TokenVectors(embedder.folder / TOKENS) if isinstance(embedder, Keeping) else None
 
     def tokens(self, passages: Sequence[Passage]) -> list[NDArray[np.int8] | None]:
-        """The vectors of the tokens of some passages; kept with the other vectors, read anew where they are not."""
-        if self._teller is None or self._tokens is None:
+        """The vectors of the tokens of some passages, as far as they are kept."""
+        if self._tokens is None:
             return [None] * len(passages)
-        hashes = [text_hash(passage.embedded) for passage in passages]
-        found = self._tokens.rows(self.embedder_name, hashes)
-        new = [place for place, rows in enumerate(found) if rows is None]
-        if new:
-            _, rows = self._teller.embed_tokens([passages[place].embedded for place in new])
-            self._tokens.keep(
-                self.embedder_name, [(hashes[place], some) for place, some in zip(new, rows, strict=True)]
-            )
-            for place, some in zip(new, rows, strict=True):
-                found[place] = some
-        return found
+        return self._tokens.rows(self.embedder_name, [text_hash(passage.embedded) for passage in passages])
+
+    def keep_tokens(self, passages: Sequence[Passage], rows: Sequence[NDArray[np.int8]]) -> None:
+        """Keep the vectors of the tokens of some passages beside the other vectors, where these are kept."""
+        if self._tokens is not None:
+            hashes = [text_hash(passage.embedded) for passage in passages]
+            self._tokens.keep(self.embedder_name, list(zip(hashes, rows, strict=True)))
 
     def document(self, key: str) -> Document | None:
         """A document by its key, where `keep` was given them."""

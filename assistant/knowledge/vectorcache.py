@@ -41,6 +41,17 @@ class VectorCache:
         """Hashes that have no vector yet."""
         return set(hashes) - {row[0] for row in self._db.execute("SELECT hash FROM vector WHERE model = ?", (model,))}
 
+    def keep(self, model: str, items: Iterable[tuple[str, NDArray[np.float32]]]) -> None:
+        """Keep the vectors of some texts, all of them or none.
+
+        Args:
+          model: name of the embedder.
+          items: hash of a text and its vector.
+        """
+        rows = [(model, hash, vector.astype("<f4").tobytes()) for hash, vector in items]
+        with self._db:
+            self._db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?)", rows)
+
     def fill(
         self, embedder: Embedder, texts: Iterable[tuple[str, str]], told: Callable[[int], None] | None = None,
         tokens: TokenVectors | None = None,
@@ -62,14 +73,7 @@ class VectorCache:
             ordered = sorted(batch, key=lambda item: len(item[1]))
             for some in _batches(ordered, BATCH):
                 vectors = _embedded(embedder, some, tokens)
-                with self._db:
-                    self._db.executemany(
-                        "INSERT OR REPLACE INTO vector VALUES (?, ?, ?)",
-                        [
-                            (embedder.name, hash, vector.astype("<f4").tobytes())
-                            for (hash, _), vector in zip(some, vectors, strict=True)
-                        ],
-                    )
+                self.keep(embedder.name, ((hash, vector) for (hash, _), vector in zip(some, vectors, strict=True)))
                 done += len(some)
                 if told:
                     told(done)

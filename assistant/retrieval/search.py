@@ -183,6 +183,18 @@ class Search:
                 heads[passage.metadata.language] = Found(passage=passage, score=0.0)
         return list(heads.values())
 
+    def after(self, passage: Passage) -> Passage | None:
+        """The passage behind one in its document."""
+        row = self._in_order.get(passage.document, [])
+        return next((other for other in row if other.start > passage.start and other.end > passage.end), None)
+
+    @cached_property
+    def _in_order(self) -> dict[str, list[Passage]]:
+        rows: dict[str, list[Passage]] = {}
+        for passage in sorted(self.index.passages, key=lambda passage: passage.start):
+            rows.setdefault(passage.document, []).append(passage)
+        return rows
+
     def _allowed(self, query: Query) -> NDArray[np.int64]:
         import numpy as np
 
@@ -338,11 +350,20 @@ class Search:
         best = found[:COMPARED]
         if self._teller is None or len(best) < 2:
             return found
-        rows = self.index.tokens([item.passage for item in best])
-        if all(row is None for row in rows):
-            return found
+        rows = self._tokens([item.passage for item in best])
         _, (asked,) = self._teller.embed_tokens([question], question=True)
         return compared(found, interaction(asked, rows), self._interaction_weight)
+
+    def _tokens(self, passages: Sequence[Passage]) -> list[NDArray[np.int8] | None]:
+        """The vectors of the tokens of some passages; those that nobody has made yet are made, and kept."""
+        rows = self.index.tokens(passages)
+        new = [place for place, row in enumerate(rows) if row is None]
+        if new and self._teller is not None:
+            _, made = self._teller.embed_tokens([passages[place].embedded for place in new])
+            self.index.keep_tokens([passages[place] for place in new], made)
+            for place, row in zip(new, made, strict=True):
+                rows[place] = row
+        return rows
 
     def _reranked(self, question: str, language: str | None, found: list[Found]) -> list[Found]:
         assert self._reranker is not None

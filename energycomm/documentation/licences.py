@@ -14,7 +14,12 @@ from typing import NamedTuple
 
 PARTS = {
     "The gateway": ("constraints.txt",),
-    "The assistant, an extra": ("constraints-assistant.txt", "constraints-assistant-training.txt", "constraints-torch.txt"),
+    "The assistant, an extra": (
+        "constraints-assistant.txt",
+        "constraints-assistant-training.txt",
+        "constraints-torch.txt",
+        "constraints-reranker.txt",
+    ),
 }
 """Heading -> files with the pins."""
 

@@ -116,7 +116,16 @@ def assistant(tmp_path: Path, indexed: Path, embedder: WordEmbedder) -> Any:
     from assistant.knowledge.index import open_index
 
     # The tests' embedder has other cosines than a real one: only words decide.
-    weights = {"bias": -4.1, "coverage": 4.0, "rarest": 1.6, "dense": 0.0, "support": 1.0, "code": 3.0, "foreign": -0.3}
+    weights = {
+        "bias": -4.1,
+        "coverage": 4.0,
+        "rarest": 1.6,
+        "dense": 0.0,
+        "support": 1.0,
+        "code": 3.0,
+        "foreign": -0.3,
+        "unfit": -6.0,
+    }
     sure = Confidence(weights=weights, dense_centre=0.8, threshold=0.5)
     config = AssistantConfig(folder=tmp_path)
     return Assistant(config, open_index(indexed), embedder, PlainScorer(None), confidence=sure)

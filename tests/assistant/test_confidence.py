@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from assistant.chat.confidence import Confidence, shipped
-from assistant.evaluation.abstention import FITTED, LEAST_OF_LANGUAGE, SPOKEN, fit, save
+from assistant.evaluation.abstention import BY_HAND, FITTED, LEAST_OF_LANGUAGE, SPOKEN, fit, save
 
 WEIGHTS = {"bias": 0.0, **dict.fromkeys(FITTED, 1.0), "code": 3.0}
 
@@ -51,6 +51,6 @@ def test_a_language_without_a_threshold_of_its_own_has_the_common_one() -> None:
 
 def test_what_is_shipped_knows_the_languages_of_the_house() -> None:
     model = shipped()
-    assert set(model.weights) == {"bias", *FITTED, "code"}
+    assert set(model.weights) == {"bias", *FITTED, *BY_HAND}
     assert set(model.languages) == {"fr", "nl"}
     assert set(model.thresholds) == {"en", "fr"}

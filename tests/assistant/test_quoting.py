@@ -62,7 +62,7 @@ def test_a_sentence_that_stands_in_two_passages_cites_both() -> None:
     bm25 = Bm25.build([tokens(text, "en") for text in texts.values()])
     asked = Asked("May an index be below the one before?", "en", bm25, Lexicon())
     evidence, _ = choose_evidence(asked, found, PlainScorer())
-    statements, by_passage = compose(evidence, found, "en")
+    statements, by_passage = compose(evidence, found, asked)
     assert statements[0].text == sentence
     assert set(statements[0].citations) == set(texts)
     for id, items in by_passage.items():

@@ -190,6 +190,7 @@ LOADERS = {
     ("assistant/knowledge/bundled.py", "InferenceSession"): "made here, of weights that Packed checked",
     ("assistant/knowledge/embedding.py", "SentenceTransformer"): "checked in the call",
     ("assistant/knowledge/projection.py", "load"): "checked in the call",
+    ("assistant/knowledge/releasedvectors.py", "load"): "vectors of texts, no model; without pickle",
     ("assistant/rationale/classifier.py", "from_pretrained"): "checked in the call",
     ("assistant/rationale/light.py", "load"): "of a file that Light.load checked",
     ("assistant/retrieval/reranker.py", "InferenceSession"): "of a folder that is checked before",

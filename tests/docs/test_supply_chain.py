@@ -163,7 +163,7 @@ def test_a_package_without_known_licence_is_refused(tmp_path: Path) -> None:
     """A new dependency, whose row is not there yet."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "constraints.txt").write_text("never-heard-of==1.0 \\\n    --hash=sha256:00\n", "utf-8")
-    for name in ("assistant", "assistant-training", "torch"):
+    for name in ("assistant", "assistant-training", "torch", "reranker"):
         (tmp_path / f"constraints-{name}.txt").write_text("", "utf-8")
     (found,) = refused(tmp_path)
     assert found == ("never-heard-of", "1.0", UNKNOWN)
@@ -200,7 +200,7 @@ def test_the_bill_of_materials_names_every_pin_and_follows_the_schema(project_ro
     content = json.loads(text)
     assert content["bomFormat"] == "CycloneDX"
     named = {(one["name"], one["version"]) for one in content["components"] if one["purl"].startswith("pkg:pypi/")}
-    assert named == set(pinned(project_root, "assistant", "assistant-training", "torch").items())
+    assert named == set(pinned(project_root, "assistant", "assistant-training", "torch", "reranker").items())
     required = {one["name"] for one in content["components"] if one["scope"] == "required"}
     assert required == {*pins(project_root / "constraints.txt"), "htmx.org", "htmx-ext-sse"}
     assert all(one["licenses"] for one in content["components"])
@@ -259,6 +259,6 @@ def test_the_tables_of_licences_are_of_what_is_pinned(project_root: Path) -> Non
     found = {part: len(content) for part, content in packages(project_root).items()}
     assert found == {
         "The gateway": len(pins(project_root / "constraints.txt")),
-        "The assistant, an extra": len(pinned(project_root, "assistant", "assistant-training", "torch"))
+        "The assistant, an extra": len(pinned(project_root, "assistant", "assistant-training", "torch", "reranker"))
         - len(pins(project_root / "constraints.txt")),
     }

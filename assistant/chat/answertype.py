@@ -1,0 +1,157 @@
+"""The type of answer that a question asks for, and whether a text holds one.
+
+A sentence on the right topic is no answer to "how long" where it names no duration. The words are those of English,
+French and Dutch; a question of none of these types is answered by any sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Type = Literal["money", "duration", "time", "count", "code", "person", "list"]
+
+
+def _any(words: str) -> str:
+    """A pattern for one of some words, as they are written between spaces; `_` stands for a space within one."""
+    return "(?:" + "|".join(word.replace("_", r"\s") for word in words.split()) + ")"
+
+
+NUMBER = r"(?:\d[\d  .,]*|\b" + _any(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen eighteen "
+    "twenty thirty forty sixty un une deux trois quatre cinq sept huit neuf dix onze douze treize "
+    "quatorze quinze seize "
+    "vingt trente quarante soixante een één twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien "
+    "vijftien twintig dertig veertig zestig"
+) + r"\b)"  # fmt: skip
+UNIT = r"(?:(?:working|calendar|business)\s)?" + _any(
+    "seconds? minutes? hours? days? weeks? months? quarters? years? secondes? heures? jours? semaines? "
+    "mois trimestres? "
+    "ans? années? seconden? minuut minuten uur uren (?:werk)?dag(?:en)? week weken maand(?:en)? kwartaal jaar jaren"
+) + r"\b"  # fmt: skip
+SPAN = rf"{NUMBER}\s*(?:-|–|to|à|tot)?\s*(?:{NUMBER})?\s*{UNIT}|\bP(?:T?\d+[YMWDHS])+"
+MONTH = _any(
+    "january february march april may june july august september october november december janvier février mars avril "
+    "mai juin juillet août septembre octobre novembre décembre januari februari maart mei juni juli augustus oktober"
+)
+DAY = (
+    r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b|\b\d{1,2}:\d{2}\b|\b(?:19|20)\d{2}\b|"
+    rf"\b{MONTH}\b"
+)
+WHEN = r"\b" + _any(
+    "when whenever where only next then at_the_(?:start|end|beginning) once before after until till upon during since "
+    "from_the_(?:day|date|moment) as_soon_as daily weekly monthly every midnight noon immediately today "
+    "morning day date "
+    "month year if quand lorsqu dès avant après jusqu depuis chaque tous_les minuit midi immédiatement jour mois si "
+    "prochain wanneer zodra voor na tot sinds elke dagelijks middernacht onmiddellijk dag datum maand als volgende"
+)  # fmt: skip
+FOR_EVER = r"\b" + _any("midnight permanent indefinite forever unlimited illimité onbeperkt")
+ACTOR = _any(
+    "supplier operator provider party parties user customer consumer compan(?:y|ies) organi[sz]ation person people "
+    "authorit(?:y|ies) regulator administrator officer manager analyst owner consultant reader team "
+    "developer responsible "
+    "agent tso dso fournisseur opérateur gestionnaire client utilisateur responsable personne autorité leverancier "
+    "beheerder klant gebruiker persoon partij"
+)  # fmt: skip
+
+HOLDS: dict[Type, re.Pattern[str]] = {
+    "money": re.compile(
+        r"(?i)[€$£]\s?\d|\d\s?(?:[€$£%]|(?:eur|euros?|nok|dkk|sek|usd|cents?|kroner)\b)|\b"
+        + _any("free_of_charge gratuit gratis")
+    ),
+    "duration": re.compile(rf"(?i){SPAN}|{DAY}|{FOR_EVER}"),
+    "time": re.compile(rf"(?i){SPAN}|{DAY}|{WHEN}"),
+    "count": re.compile(rf"(?i){NUMBER}|\b" + _any("no none any each every exactly single aucun geen elk") + r"\b"),
+    "code": re.compile(
+        r"\b(?=[\w.-]*\d)[A-Z][\w.-]*\b|\b[A-Z]{2,}[\w-]*\b|\b[a-z]+(?:_[a-z0-9]+)+\b|\b\d{2,}\b|\b[A-Z]\w*-[A-Z]\w*\b"
+    ),
+    "person": re.compile(rf"(?i)\b\w*{ACTOR}s?\b"),
+}
+"""Type -> what a text of it has."""
+
+_OPENS = (
+    r"(?i)(?:^|[,;]\s|\b" + _any("and et en since until from by to depuis jusqu'à par à sinds tot door aan") + r"\s)"
+)
+_WHICH = r"(?i)\b(?:which|what|quel(?:le)?s?|welke?)\s"
+_NO_VERB = r"(?:(?!" + _any("does do is are did was has says means est sont zijn") + r"\b)\w+\s)"
+
+_ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
+    (
+        "money",
+        re.compile(
+            r"(?i)\b(?:how much (?:does|do|is|must)\b.*\b(?:costs?|pay|paid)|what does .* cost|"
+            r"combien co[uû]te|quel(?:le)? (?:prix|montant)|hoeveel kost|wat kost|"
+            r"(?:which|what) (?:fee|price|amount)\b.*\b(?:charge|cost|pay))"
+        ),
+    ),
+    (
+        "duration",
+        re.compile(
+            r"(?i)\b(?:how long|how often|how far ahead|for how|within how|"
+            rf"(?:how many|combien de|hoeveel) {UNIT}|(?:what|which) (?:delay|deadline|time limit)|"
+            r"combien de temps|pendant combien|à quelle fréquence|quel délai|hoe lang|hoe vaak|welke termijn)\b"
+        ),
+    ),
+    (
+        "time",
+        re.compile(
+            rf"{_OPENS}(?:when|quand|wanneer)\b|\b(?:on|by|from|until|à|op|vanaf) (?:which|what|quel(?:le)?|welke) "
+            r"(?:day|date|jour|moment|dag|datum)"
+        ),
+    ),
+    (
+        "count",
+        re.compile(
+            r"(?i)\b(?:how (?:many|large|big|high)|what is the (?:maxim\w+|minim\w+|largest|smallest)|combien d|"
+            r"hoeveel|"
+            r"hoe (?:groot|hoog)|quelle est la (?:longueur|taille)|on (?:which|what) port|sur quel port|op welke poort)"
+        ),
+    ),
+    (
+        "code",
+        re.compile(
+            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|identifiers?|rule numbers?|http (?:response|status)|foutcodes?|"
+            rf"header)\b"
+        ),
+    ),
+    ("person", re.compile(rf"{_OPENS}(?:who|whom|qui|wie)\b")),
+    (
+        "list",
+        re.compile(
+            rf"{_WHICH}(?:\w+\s)?(?!{_any('does is was has says means this process')}\b)\w{{3,}}(?:[^s\W]s|en)\b|"
+            r"(?i:\b(?:what are|quels? sont|wat zijn|what can trigger)\b)"
+        ),
+    ),
+)  # fmt: skip
+"""Types in the order in which a question is held against them."""
+
+_COUNTED = re.compile(r"(?i)\b(?:how many|combien (?:de |d')|hoeveel)\s*([^\W\d_]+)(?:\s([^\W\d_]+))?")
+
+
+def asked_type(question: str) -> Type | None:
+    """The type of answer that a question asks for; None for any sentence."""
+    return next((name for name, pattern in _ASKS if pattern.search(question)), None)
+
+
+def holds(question: str, text: str, *, alike: bool = True) -> bool:
+    """Whether a text holds an answer of the type that a question asks for; any text does where it asks for none.
+
+    Args:
+      question: the question.
+      text: a sentence or a table's row.
+      alike: whether both are in one language: what is counted is then named beside its number.
+    """
+    wanted = asked_type(question)
+    pattern = HOLDS.get(wanted) if wanted else None
+    if pattern is None:
+        return True
+    if pattern.search(text) is None:
+        return False
+    counted = _COUNTED.search(question) if wanted == "count" and alike and " | " not in text else None
+    stems = [re.escape(word[: max(4, len(word) - 2)]) for word in (counted.groups() if counted else ()) if word]
+    stems = [stem for stem in stems if len(stem) > 3]
+    if not stems:
+        return True
+    noun = rf"(?:{'|'.join(stems)})\w*"
+    beside = rf"{NUMBER}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}\W+(?:\w+\W+){{0,2}}?{NUMBER}"
+    return re.search(f"(?i){beside}", text) is not None

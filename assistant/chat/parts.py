@@ -1,0 +1,29 @@
+"""A question that asks two things, in its parts: each is answered, or named as one that the sources do not answer."""
+
+from __future__ import annotations
+
+import re
+
+_ASKING = (
+    r"how (?:long|often|many|much|far|do|does|is|are|can)|how|when|where|who|whom|which|what|why|"
+    r"can|may|must|does|do|is it|are they|will|"
+    r"comment|combien|quand|où|qui|que|quel(?:le)?s?|lequel|laquelle|pourquoi|peut-on|doit-on|est-ce|"
+    r"à (?:qui|quel(?:le)?)|"
+    r"hoe|hoeveel|wanneer|waar|wie|wat|welke?|waarom|mag|kan|moet"
+)
+_BETWEEN = re.compile(rf"(?:,?\s+(?:and|et|en)\s+|[?;]\s+)(?=(?:{_ASKING})\b)", re.IGNORECASE)
+_BEGINS = re.compile(
+    rf"^\W*(?:(?:in|on|by|for|from|at|to|within|à|de|pour|dans|op|voor)\s+)?(?:{_ASKING}|is|are|has|have)\b",
+    re.IGNORECASE,
+)
+
+LEAST_WORDS = 3
+"""Words of a part: what is shorter belongs to the part before it."""
+
+
+def parts_of(question: str) -> tuple[str, ...]:
+    """The parts of a question, each as a question; the question itself where it asks one thing."""
+    pieces = [piece.strip(" ,;") for piece in _BETWEEN.split(question.strip().rstrip("?").strip())]
+    if len(pieces) < 2 or not _BEGINS.match(question) or any(len(piece.split()) < LEAST_WORDS for piece in pieces):
+        return (question,)
+    return tuple(f"{piece[0].upper()}{piece[1:]}?" for piece in pieces)

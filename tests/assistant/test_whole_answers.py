@@ -1,0 +1,185 @@
+"""The whole answer and only it: lists, items, what a sentence points to, the type of answer, questions of two parts."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.chat.answertype import asked_type, holds
+from assistant.chat.composer import choose_evidence, compose
+from assistant.chat.parts import parts_of
+from assistant.chat.scorer import PlainScorer
+from assistant.chat.surroundings import beside
+from assistant.knowledge.documents import Metadata, Passage
+from assistant.knowledge.lexical import Bm25, tokens
+from assistant.knowledge.lexicon import Lexicon
+from assistant.knowledge.sentences import Sentence
+from assistant.retrieval.asking import Asked
+from assistant.retrieval.query import Filters, Found
+
+NUMBERS = itertools.count()
+
+
+def passage(text: str, start: int = 0, document: str = "page") -> Passage:
+    return Passage(
+        id=f"{next(NUMBERS):08d}", document=document, start=start, end=start + len(text), text=text,
+        metadata=Metadata(source="docs", address=document, language="en"),
+    )  # fmt: skip
+
+
+def sentence(of: Passage, words: str) -> Sentence:
+    at = of.text.index(words) + of.start
+    return Sentence(at, at + len(words), words)
+
+
+def quoted(of: Passage, words: str, *, listed: bool = False, next_: Passage | None = None) -> list[str]:
+    pieces = beside(of, sentence(of, words), listed=listed, after=lambda one: next_ if one is of else None)
+    for piece in pieces:
+        own = piece.passage
+        assert own.text[piece.sentence.start - own.start : piece.sentence.end - own.start] == piece.sentence.text
+    return [piece.sentence.text for piece in pieces]
+
+
+MENU = passage(
+    "The canteen opens at noon. It closes at two. Every day it serves the following:\n\n- soup\n- bread and cheese\n\n"
+    "Guests pay at the desk.\n\nThe kitchen answers with:\n\nThe menu of the week",
+    start=40,
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (
+            "Every day it serves the following:",
+            ["Every day it serves the following:", "- soup", "- bread and cheese"],
+        ),
+        ("- bread and cheese", ["Every day it serves the following:", "- bread and cheese"]),
+        ("It closes at two.", ["The canteen opens at noon.", "It closes at two."]),
+        ("The canteen opens at noon.", ["The canteen opens at noon."]),
+        ("Guests pay at the desk.", ["Guests pay at the desk."]),
+        ("The kitchen answers with:", ["The kitchen answers with:", "The menu of the week"]),
+    ],
+)
+def test_a_sentence_brings_what_it_cannot_be_read_without(words: str, whole: list[str]) -> None:
+    assert quoted(MENU, words) == whole
+
+
+def test_an_item_brings_the_others_where_a_list_was_asked_for() -> None:
+    assert quoted(MENU, "- soup", listed=True) == ["Every day it serves the following:", "- soup", "- bread and cheese"]
+    assert quoted(MENU, "It closes at two.", listed=True)[1:] == [
+        "Every day it serves the following:", "- soup", "- bread and cheese"
+    ]  # fmt: skip
+
+
+def test_a_list_goes_on_in_the_passage_behind() -> None:
+    """Which repeats the last item, as passages overlap."""
+    first = passage("The causes are:\n\n- a meter that was changed")
+    second = passage("- a meter that was changed\n- a reading that was estimated\n\nThis is rare.", start=17)
+    assert quoted(first, "The causes are:", next_=second) == [
+        "The causes are:", "- a meter that was changed", "- a reading that was estimated"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "fits", "misses"),
+    [
+        ("How long is a report kept?", "Reports are kept for three years.", "Reports are kept in the archive."),
+        ("How often is it sent?", "It is sent every 5 minutes.", "It is sent to the operator."),
+        ("Pendant combien de temps est-il gardé ?", "Il est gardé dix jours.", "Il est gardé au bureau."),
+        ("Hoe lang duurt een wissel?", "Een wissel duurt twee weken.", "Een wissel is gratis."),
+        ("When does it start?", "It starts on 2026-03-01.", "It is started by the supplier."),
+        ("How many meters has a point?", "A point has two meters.", "Meters are read by people."),
+        ("How many files does a set hold?", "The number of files is 12.", "Article 5 of the code names files."),
+        ("What does a copy cost?", "A copy costs € 3.", "A copy is made within 3 days."),
+        ("Which error code is returned?", "It returns ENV_CRC.", "It returns an error."),
+        ("Who repairs it?", "The grid operator repairs it.", "It is repaired within 5 days."),
+    ],
+)
+def test_a_text_on_the_topic_is_no_answer_of_another_type(question: str, fits: str, misses: str) -> None:
+    assert asked_type(question) is not None
+    assert holds(question, fits)
+    assert not holds(question, misses)
+
+
+@pytest.mark.parametrize("question", ["Can a message be replayed?", "Why is it rejected?", "What is a letter?"])
+def test_other_questions_are_answered_by_any_sentence(question: str) -> None:
+    assert asked_type(question) is None
+    assert holds(question, "It is so.")
+
+
+def answered(question: str, text: str) -> list[str]:
+    of = passage(text)
+    others = ["Meters are read by people.", "Invoices come each month.", "Access points have a number."]
+    asked = Asked(question, "en", Bm25.build([tokens(one, "en") for one in (text, *others)]), Lexicon())
+    found = [Found(passage=of, score=1.0, dense=0.9)]
+    evidence, _ = choose_evidence(asked, found, PlainScorer())
+    return [statement.text for statement in compose(evidence, found, asked)[0]]
+
+
+def test_the_sentence_with_the_type_that_is_asked_for_is_quoted_and_no_other() -> None:
+    text = "An error report is made available to the sender of the report. It stays available for 30 days."
+    assert answered("How long is an error report available?", text)[-1] == "It stays available for 30 days."
+    assert answered("Who gets an error report?", text) == [text.partition(" It ")[0]]
+
+
+def test_a_second_sentence_comes_where_it_names_what_the_first_does_not() -> None:
+    text = "A refused invoice is sent back to the operator. Paid invoices are archived by the accounting office."
+    assert len(answered("Where are refused invoices sent to?", text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("How long is it kept, and who may read it?", ("How long is it kept?", "Who may read it?")),
+        ("Qui lit le fichier et quand est-il effacé ?", ("Qui lit le fichier?", "Quand est-il effacé?")),
+        ("What is a meter and a point?", ("What is a meter and a point?",)),
+        ("When and how is a file read?", ("When and how is a file read?",)),
+        ("Meters and who reads them", ("Meters and who reads them",)),
+    ],
+)
+def test_a_question_of_two_parts_is_taken_apart(question: str, parts: tuple[str, ...]) -> None:
+    assert parts_of(question) == parts
+
+
+def test_the_part_that_the_sources_do_not_answer_is_named(assistant: Any) -> None:
+    answer = assistant.ask("When is a switch request answered, and how much does a switch request cost?")
+    assert not answer.abstained
+    assert "within two working days" in answer.text
+    assert answer.missing == ("How much does a switch request cost?",)
+    assert answer.text.endswith("Not answered by the sources: How much does a switch request cost?")
+    both = assistant.ask("When is a switch request answered, and what is refused without a date?")
+    assert both.missing == ()
+    assert "within two working days" in both.text
+    assert "A request without a date is refused." in both.text
+
+
+def test_a_right_topic_without_the_type_of_answer_is_refused(assistant: Any) -> None:
+    assert not assistant.ask("Is a switch request answered within days?").abstained
+    assert assistant.ask("How much does a switch request cost?").abstained
+
+
+def test_the_version_stands_beside_each_quotation_where_versions_differ(tmp_path: Path, embedder: Any) -> None:
+    from assistant.chat.assistant import Assistant
+    from assistant.chat.confidence import Confidence
+    from assistant.config import AssistantConfig
+    from assistant.knowledge.index import open_index, update
+    from assistant.knowledge.loaders.folder import FolderLoader
+
+    for version, days in (("2025-08", "two"), ("2026-09", "five")):
+        folder = tmp_path / version
+        folder.mkdir()
+        page = f"---\nversion: {version}\n---\n# Supplier\n\nA switch request is answered within {days} working days.\n"
+        (folder / "supplier.md").write_text(page, "utf-8")
+        update(tmp_path / "index", [FolderLoader(folder, "handbook")], embedder)
+    sure = Confidence(weights={"bias": 1.0, "unfit": -6.0}, dense_centre=0.8, threshold=0.5)
+    index = open_index(tmp_path / "index")
+    asked = Assistant(AssistantConfig(folder=tmp_path), index, embedder, PlainScorer(), confidence=sure)
+    both = asked.ask("Within how many days is a switch request answered?").text
+    assert both.count("working days.”") == both.count("(version 20") > 0
+    one = asked.ask("Within how many days is a switch request answered?", Filters(versions=("2025-08",))).text
+    assert "two working days" in one
+    assert "version" not in one

@@ -17,18 +17,15 @@ import numpy as np
 from msgspec import Struct
 
 from assistant.classifier.calibration import Calibration, calibrate
-from assistant.classifier.features import Columns, Embeddings, Features, WordCounts, encoded, place_of
+from assistant.classifier.features import Columns, Features, WordCounts, encoded, place_of
 from assistant.classifier.port import Example, Form, Prediction
 from assistant.classifier.storage import read_model, write_model
 from assistant.extras import need
 
-Kind = Literal["tfidf", "embeddings", "boosting"]
-_FEATURES: dict[Kind, type[Features]] = {"tfidf": WordCounts, "embeddings": Embeddings, "boosting": Columns}
+Kind = Literal["tfidf", "boosting"]
+_FEATURES: dict[Kind, type[Features]] = {"tfidf": WordCounts, "boosting": Columns}
 _ROUNDS, _LEAVES = 40, 8
 _WIDTH = 120
-_CHUNK = 256
-_CALIBRATED = 500
-"""Texts that embeddings are calibrated on."""
 HALF = 0.5
 """An answer that is likelier wrong than right is not given."""
 ROOM = 1e-4
@@ -80,7 +77,7 @@ class _Judge(Struct):
 
     def log_odds(self, rows: Any) -> Any:
         part = rows[:, self.columns]
-        part = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
+        part = part.toarray()
         if self.forest is not None:
             return self.forest.log_odds(part.astype(np.float32))
         return part @ self.weights + self.intercept
@@ -90,19 +87,18 @@ class PerCode:
     """One classifier for every code.
 
     Args:
-      kind: `tfidf` or `embeddings` with logistic regression, or `boosting` (trees).
+      kind: `tfidf` with logistic regression, or `boosting` (trees).
       form: of the texts.
     """
 
     def __init__(self, kind: Kind = "boosting", form: Form = "facts") -> None:
         self.kind: Kind = kind
-        name = {"tfidf": "TF-IDF + LR", "embeddings": "embeddings + LR", "boosting": "boosted trees"}[kind]
+        name = {"tfidf": "TF-IDF + LR", "boosting": "boosted trees"}[kind]
         self.name = name if form == "facts" else f"{name} ({form})"
         self.form: Form = form
         self.features: Features = _FEATURES[kind]()
         self.calibration = Calibration()
         self.version = ""
-        self.used: int | None = None
         self.unlearned: list[str] = []
         self._judges: dict[str, _Judge] = {}
         self._places: frozenset[str] = frozenset()
@@ -113,35 +109,20 @@ class PerCode:
         Args:
           train: what is learnt from.
           valid: what is calibrated on.
-          budget: seconds; examples that cannot be embedded and codes that do not get their turn are not learnt.
+          budget: seconds; codes that do not get their turn are not learnt.
         """
         need("numpy", "sklearn", "scipy")
         end = time.monotonic() + (budget or 1e9)
         texts = [one.text(self.form) for one in train]
         self.features.fit(texts)
-        rows = self._rows(texts, 0.6 * budget if budget else 1e9)
-        texts, train = texts[: rows.shape[0]], train[: rows.shape[0]]
+        rows = self.features.rows(texts).tocsr()
         places = np.asarray([place_of(text) for text in texts])
         self._places = frozenset(places.tolist())
         with one_thread():
             self._learn(train, rows, places, end)
-        valid = valid[:_CALIBRATED] if self.kind == "embeddings" else valid
         found = self.predict([one.text(self.form) for one in valid])
         right = [told.codes == one.codes for told, one in zip(found, valid, strict=True)]
         self.calibration = calibrate([told.probability for told in found], right)
-
-    def _rows(self, texts: Sequence[str], seconds: float) -> Any:
-        """The rows of as many texts as the time allows: an embedder reads some ten texts a second."""
-        if self.kind != "embeddings":
-            return self.features.rows(texts).tocsr()
-        end = time.monotonic() + seconds
-        parts = []
-        for start in range(0, len(texts), _CHUNK):
-            parts.append(self.features.rows(texts[start : start + _CHUNK]))
-            if time.monotonic() > end:
-                break
-        self.used = min(len(texts), len(parts) * _CHUNK)
-        return np.concatenate(parts)
 
     def _learn(self, train: Sequence[Example], rows: Any, places: Any, end: float) -> None:
         of_code: dict[str, list[int]] = {}
@@ -241,13 +222,11 @@ class PerCode:
             return self._grown(rows, wanted, places)
         from sklearn.linear_model import LogisticRegression
 
-        dense = not hasattr(rows, "toarray")
-        columns = np.arange(rows.shape[1]) if dense else np.flatnonzero(np.asarray(rows.getnnz(axis=0)) > 1)
+        columns = np.flatnonzero(np.asarray(rows.getnnz(axis=0)) > 1)
         # Few words matter for one code: L1 finds them, and gives .965 where L2 gave .951 of the codes.
         model = LogisticRegression(
-            C=300.0 if dense else 100.0,
-            l1_ratio=0.0 if dense else 1.0,
-            class_weight="balanced" if dense else None,
+            C=100.0,
+            l1_ratio=1.0,
             solver="liblinear",
             max_iter=3000,
             random_state=0,  # the order of its steps: the same messages give the same model

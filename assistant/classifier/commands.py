@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assistant.classifier.port import NO_OPINION
 from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.errors import ExitCode, UserError
@@ -173,6 +175,10 @@ def classifier(
         typer.Option(help="Kind of model, with the form of its texts (tfidf:raw); may be repeated. All by default."),
     ] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Messages of each held-out part at most.")] = None,
+    samples: Annotated[
+        list[Path] | None,
+        typer.Option(help="Instead, a file or folder of market envelopes, judged in a store of its own; repeatable."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write the report and its pictures into.")] = None,
     json: Json = False,
 ) -> None:
@@ -190,12 +196,15 @@ def classifier(
     from assistant.evaluation.report import write
     from assistant.extras import need
 
-    need("numpy", "scipy", "sklearn", "rouge_score", "sacrebleu")
-    file = chosen(data)
     kinds = model or list(KINDS)
     for kind in kinds:
         if kind.partition(":")[0] not in KINDS:
             raise UserError(f"There is no model {kind!r}.", f"Models: {', '.join(KINDS)}.")
+    if samples:
+        _print_samples(samples, model or [None], json)
+        return
+    need("numpy", "scipy", "sklearn", "rouge_score", "sacrebleu")
+    file = chosen(data)
     command = " ".join(["energycomm", *sys.argv[1:]])
     report, measured = evaluate(file, classifier_folder(load_config()), kinds, command, _told, sample)
     if json:
@@ -210,6 +219,38 @@ def classifier(
             codes = code_table(f"{one.model.name}: every code", by_code(points, one.points))
             (out / f"codes-{one.kind.replace(':', '-')}.md").write_text(codes.markdown() + "\n", encoding="utf-8")
             draw_confusions(points, one.points, out / f"confusions-{one.kind.replace(':', '-')}.svg")
+
+
+def _print_samples(samples: Sequence[Path], models: Sequence[str | None], json: bool) -> None:
+    """What models say of the messages of market files, flow by flow, beside the rules."""
+    from assistant.classifier.samples import measured, sampled_store
+
+    found = {}
+    for model in models:
+        config, adviser = _adviser(model)
+        with sampled_store(config, samples) as store:
+            found[adviser.name] = measured(store, adviser)
+    if json:
+        print_json(found)
+        return
+    head = ("flow", "messages", "no opinion", "class right", "codes right", "answered", "answered right")
+    for name, flows in found.items():
+        print_rows(
+            head,
+            [
+                (
+                    one.flow,
+                    one.messages,
+                    one.no_opinion,
+                    one.class_right,
+                    one.codes_right,
+                    one.answered,
+                    one.answered_right,
+                )
+                for one in flows
+            ],
+            name,
+        )
 
 
 def _adviser(model: str | None) -> tuple[Config, Adviser]:
@@ -243,6 +284,8 @@ def _of_store(config: Config, adviser: Adviser, number: int | None, limit: int) 
 
 
 def _says(one: Opinion) -> str:
+    if one.klass == NO_OPINION:
+        return NO_OPINION
     return "does not know" if one.abstained else one.error_code or "accepted"
 
 
@@ -256,7 +299,7 @@ def _print_opinion(one: Opinion) -> None:
             ("message", f"{one.message_id or 'of the file'} ({one.market} {one.kind})"),
             ("model", one.model),
             ("says", _says(one)),
-            ("would say", one.error_code or "accepted" if one.abstained else None),
+            ("would say", one.error_code or "accepted" if one.abstained and one.klass != NO_OPINION else None),
             ("comment", one.comment),
             ("probability", f"{one.probability:.3f}"),
             ("rules said", one.verdict),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assistant.classifier.material import Case, Origin, Stored, cases, stored_verdicts
-from assistant.classifier.port import Card, Example, Split
+from assistant.classifier.port import LEAST_ACCEPTED, Card, Example, Split, flow_of
 from assistant.classifier.serialisation import Serialiser
 from assistant.classifier.splits import Splitter, splitter
 from assistant.classifier.variation import Variations, judging
@@ -24,6 +24,10 @@ from energycomm.kernel.instants import instant
 from energycomm.market.installed import Markets
 
 Told = Callable[[str], None]
+
+
+MOST_REFUSED = 6
+"""Refused messages of a flow to learn from, for each accepted one."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,9 @@ class Builder:
 
     def result(self, made: dict[str, Any]) -> tuple[Card, list[Example]]:
         """The card and the examples, in an order that depends on nothing but them."""
-        examples = sorted(self.collected.examples, key=lambda one: _order(one.id))
+        examples = balanced(sorted(self.collected.examples, key=lambda one: _order(one.id)))
+        flows = {flow_of(one.text()): 0 for one in examples}
+        flows |= Counter(flow_of(one.text()) for one in examples if one.split == "train" and not one.codes)
         codes = Counter(code for one in examples for code in one.codes)
         counts: Counter[str] = Counter(one.split for one in examples)
         templates = {
@@ -133,6 +139,7 @@ class Builder:
                 "no_example": sorted(set(templates) - set(codes)),
                 "held_out": sorted(self._held_out),
             },
+            flows=dict(sorted(flows.items())),
         )
         return card, examples
 
@@ -187,6 +194,26 @@ def example_of(case: Case, serialiser: Serialiser, identifier: str, split: Split
         split=split,
         origin=case.origin,
     )
+
+
+def balanced(examples: Iterable[Example]) -> list[Example]:
+    """The examples without those refused ones of a flow that would make a model believe that the flow is refused.
+
+    Args:
+      examples: in an order by chance; the first ones stay. What is kept for measuring stays whole.
+    """
+    found = list(examples)
+    accepted = Counter(flow_of(one.text()) for one in found if one.split == "train" and not one.codes)
+    refused: Counter[str] = Counter()
+    kept = []
+    for one in found:
+        flow = flow_of(one.text())
+        if one.split == "train" and one.codes:
+            refused[flow] += 1
+            if refused[flow] > MOST_REFUSED * max(accepted[flow], LEAST_ACCEPTED):
+                continue
+        kept.append(one)
+    return kept
 
 
 def examples_of(examples: Iterable[Example], split: Split) -> Iterator[Example]:

@@ -10,8 +10,6 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 import numpy as np
 
-from assistant.classifier.tokenizer import compact
-
 Matrix: TypeAlias = Any
 Floats: TypeAlias = Any
 """Arrays: numpy's types are not known where the extra is not installed."""
@@ -160,35 +158,6 @@ class Columns:
                 yield f"{section}:{name}?", 1.0
                 yield f"{section}:{name}", low
                 yield f"{section}:{name}^", float(found[2]) if found[2] else low
-
-
-class Embeddings:
-    """Vectors of the bundled multilingual-e5-small, as it is; kept in memory for the texts seen last.
-
-    Of numbers it reads the sign alone, as the other models of words do: digits are many tokens and tell little.
-    """
-
-    def __init__(self) -> None:
-        self._embedder: Any = None
-
-    def fit(self, texts: Sequence[str]) -> None:
-        """Nothing is learnt."""
-
-    def rows(self, texts: Sequence[str]) -> Matrix:
-        """Unit vectors."""
-        if self._embedder is None:
-            from assistant.config import load_config
-            from assistant.knowledge.models import Remembering, open_embedder
-
-            self._embedder = Remembering(open_embedder(load_config()), size=100_000)
-        return self._embedder.embed_queries([compact(text) for text in texts])
-
-    def state(self) -> dict[str, Any]:
-        """The name of the model, to be seen."""
-        return {"embedder": self._embedder.name if self._embedder is not None else ""}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """The model is opened when it is needed."""
 
 
 def encoded(state: dict[str, Any]) -> bytes:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, str] = {
     "majority": "always the most frequent answer",
     "tfidf": "words weighted by TF-IDF, logistic regression for every code",
-    "embeddings": "frozen multilingual-e5-small, logistic regression for every code",
     "boosting": "boosted trees for every code",
-    "encoder": "multilingual-e5-small tuned with LoRA",
     "language": "a causal language model",
 }
 """Kind of model -> what it is."""
@@ -44,9 +42,7 @@ def make_model(kind: str, form: Form = "facts") -> Predictor:
     makers: dict[str, Callable[[], Any]] = {
         "majority": lambda: _baseline("majority", form),
         "tfidf": lambda: _baseline("tfidf", form),
-        "embeddings": lambda: _baseline("embeddings", form),
         "boosting": lambda: _baseline("boosting", form),
-        "encoder": lambda: _encoder(form),
         "language": _language,
     }
     if kind not in makers:
@@ -96,12 +92,11 @@ def fit_model(
         "seconds": round(time.monotonic() - begun, 1),
         "tokens": card.tokens,
         "comments": card.comments,
+        "flows": card.flows,
     }
     version = hashlib.sha256(msgspec.json.encode([kind, form, about["data"], about["examples"]])).hexdigest()[:8]
     if hasattr(model, "version"):
         model.version = version
-    if getattr(model, "used", None) is not None:
-        about["examples"] = [model.used, len(valid)]  # type: ignore[attr-defined]
     if getattr(model, "unlearned", None):
         about["unlearned"] = model.unlearned  # type: ignore[attr-defined]
     model.save(folder)
@@ -119,13 +114,6 @@ def _baseline(kind: str, form: Form) -> Any:
     from assistant.classifier.baselines import Majority, PerCode
 
     return Majority() if kind == "majority" else PerCode(cast("Kind", kind), form)
-
-
-def _encoder(form: Form) -> Any:
-    need("numpy", "torch", "transformers", "peft")
-    from assistant.classifier.encoder import Encoder
-
-    return Encoder(form)
 
 
 def _language() -> Any:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from assistant.classifier.comments import Comments, sentences
 from assistant.classifier.material import Case, Stored, cases, stored_messages
 from assistant.classifier.models import comments_of, open_model
-from assistant.classifier.port import Prediction, Predictor
+from assistant.classifier.port import LEAST_ACCEPTED, NO_OPINION, Prediction, Predictor, flow_of
 from assistant.classifier.serialisation import BUDGET, Serialiser
 from assistant.classifier.storage import read_model
 from energycomm.eis.bulk import driver_of
@@ -50,7 +50,8 @@ class Opinion(Struct, frozen=True, kw_only=True):
     Attributes:
       message_id: in the EIS; None for one of a file.
       kind, market: of the message.
-      klass, error_code, comment: the answer; the codes as one string.
+      klass, error_code, comment: the answer, the codes as one string; `no opinion` on a flow of which the model saw too
+        few accepted messages, with the reason as the comment.
       probability: that these codes and no others hold.
       abstained: it is not sure enough to answer.
       verdict: codes of the rules, `accepted`, or None where there is no verdict.
@@ -89,6 +90,7 @@ class Adviser:
         self.catalogue, self.engine, self.markets = catalogue, engine, markets
         self.serialiser = Serialiser(catalogue, int(state.get("tokens") or BUDGET))
         self.comments: Comments = comments_of(folder)
+        self.flows: dict[str, int] | None = state.get("flows")
         self.rules = ", ".join(state.get("rules_versions") or ())
         self.name = f"{self.model.name} {state.get('version', '')}".strip()
 
@@ -137,9 +139,25 @@ class Adviser:
 
     def _opinion(self, case: Case, text: str, said: Prediction) -> Opinion:
         stored = case.stored
+        verdict = (", ".join(stored.codes) or "accepted") if stored.judged else None
+        known = LEAST_ACCEPTED if self.flows is None else self.flows.get(flow_of(text), 0)
+        if known < LEAST_ACCEPTED:
+            return Opinion(
+                message_id=stored.id or None,
+                kind=stored.kind,
+                market=stored.market,
+                klass=NO_OPINION,
+                error_code="",
+                comment=f"Only {known} accepted messages of {flow_of(text)} were there to learn from.",
+                probability=0.0,
+                abstained=True,
+                verdict=verdict,
+                agrees=None,
+                model=self.name,
+                text=text,
+            )
         told = sentences(self.catalogue, case.message, case.history, said.codes) if said.codes else {}
         comment = " ".join(told[code][0] for code in said.codes if code in told)
-        verdict = (", ".join(stored.codes) or "accepted") if stored.judged else None
         return Opinion(
             message_id=stored.id or None,
             kind=stored.kind,

@@ -24,6 +24,12 @@ Split: TypeAlias = Literal["train", "valid", "points", "months"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "points", "months")
 """To learn from; to choose and calibrate by; access points never seen; months never seen."""
 
+NO_OPINION = "no opinion"
+"""The class of an answer that is none."""
+
+LEAST_ACCEPTED = 30
+"""Accepted messages of a flow that a model must have seen to say anything of it."""
+
 SEPARATOR = ", "
 """Between the error codes of one message, in the one string `error_code`; codes are sorted."""
 
@@ -137,6 +143,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
       tokens: token budget of a text, in words and signs.
       comments: error code -> the template of its sentence in English, with `{...}` for the values.
       made: how it was made: arguments, seeds, sources.
+      flows: flow -> accepted messages of it that there are to learn from.
     """
 
     rules_versions: tuple[str, ...] = ()
@@ -145,6 +152,12 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     comments: dict[str, str] = {}
     made: dict[str, Any] = {}
+    flows: dict[str, int] = {}
+
+
+def flow_of(text: str) -> str:
+    """The flow of a text: market, kind and the market's message type."""
+    return " ".join(text.split(" ", 3)[:3])
 
 
 def label_of(codes: Iterable[str]) -> str:

@@ -58,24 +58,33 @@ def simulated_store(config: Config, lives: Lives) -> Iterator[Store]:
       config: the configuration; its rules judge. Its own database is not touched.
       lives: what to simulate.
     """
+    with temporary_gateway(config) as (gateway, folder):
+        for market in lives.markets or tuple(simulated_markets()):
+            simulator = load_simulator(market)
+            if simulator is None:
+                continue
+            playable = {*simulator.playable(), "duplicate-file"}
+            rates = FaultRates({kind: SHARES[kind] for kind in CLASSES if kind in playable and kind in SHARES})
+            months = max(lives.months, simulator.fault_months)
+            scenario = Scenario(
+                lives.access_points, months, lives.market_seed(market), lives.first, daily_share=0.02, faults=rates
+            )
+            simulator.simulate(scenario, folder / market)
+            run(gateway, [folder / market / "envelopes"], show=False)
+        yield gateway.store
+
+
+@contextmanager
+def temporary_gateway(config: Config) -> Iterator[tuple[Gateway, Path]]:
+    """A gateway with an EIS of its own, and a folder beside it; both are gone at the end of the block.
+
+    Args:
+      config: the configuration; its rules judge. Its own database is not touched.
+    """
     with TemporaryDirectory(prefix="energycomm-lives-") as name:
         folder = Path(name)
         settings = config.model_copy(update={"database": SecretStr(f"sqlite:///{folder / 'lives.db'}")})
         settings._origins = {}
         with opened(settings.database_url) as engine:
             migrations.upgrade(engine)
-            store = Store(engine)
-            gateway = Gateway(settings, store)
-            for market in lives.markets or tuple(simulated_markets()):
-                simulator = load_simulator(market)
-                if simulator is None:
-                    continue
-                playable = {*simulator.playable(), "duplicate-file"}
-                rates = FaultRates({kind: SHARES[kind] for kind in CLASSES if kind in playable and kind in SHARES})
-                months = max(lives.months, simulator.fault_months)
-                scenario = Scenario(
-                    lives.access_points, months, lives.market_seed(market), lives.first, daily_share=0.02, faults=rates
-                )
-                simulator.simulate(scenario, folder / market)
-                run(gateway, [folder / market / "envelopes"], show=False)
-            yield store
+            yield Gateway(settings, Store(engine)), folder

@@ -83,6 +83,7 @@ def _train(recipe: Recipe, dataset: Path, folder: Path, seconds: float, *, resum
     from assistant.classifier.language import LanguageModel
     from assistant.classifier.notes import notes_of
     from assistant.classifier.port import dataset_hash, read_card, read_dataset
+    from assistant.classifier.storage import write_model
     from assistant.classifier.training import Course
     from energycomm.config import load
     from energycomm.pipeline.gateway import open_catalogue
@@ -107,6 +108,7 @@ def _train(recipe: Recipe, dataset: Path, folder: Path, seconds: float, *, resum
         model.fit(examples, valid, seconds)
     model.record = replace(model.record, data=dataset_hash(dataset))
     write_model_folder(model, folder)
+    write_model(folder, {"flows": card.flows})
     return model
 
 

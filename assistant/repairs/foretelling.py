@@ -16,8 +16,9 @@ from energycomm.correction.library import LoadedScript
 from energycomm.correction.script import Selection
 
 ALIKE: tuple[Callable[[Stuck], Hashable], ...] = (
-    lambda one: (one.codes, one.kind, one.market, one.market_type, one.field),
-    lambda one: (one.codes, one.kind, one.market),
+    lambda one: (one.codes, one.kind, one.market, one.market_type, one.field, one.root_codes, one.root_kind),
+    lambda one: (one.codes, one.kind, one.root_codes, one.root_kind),
+    lambda one: (one.codes, one.root_codes),
     lambda one: one.codes,
     lambda one: one.codes[:1],
     lambda one: (one.error_class, one.kind),
@@ -35,12 +36,13 @@ MOST_NAMED = 3
 
 
 def meets(selection: Selection, stuck: Stuck) -> bool:
-    """Whether a script says that it is for such a message: by its codes, or by what it waits for."""
-    codes = not selection.any_code and bool(set(selection.codes) & set(stuck.codes))
+    """Whether a script says that it is for such a message, or for the one that it waits for."""
+    own, kind = (stuck.root_codes, stuck.root_kind) if stuck.root_codes else (stuck.codes, stuck.kind)
+    codes = not selection.any_code and bool(set(selection.codes) & set(own))
     waits = bool(selection.waits_for) and any(
-        code.removeprefix("waits for ").startswith(selection.waits_for) for code in stuck.codes
+        code.removeprefix("waits for ").startswith(selection.waits_for) for code in own
     )
-    kinds = not selection.kinds or stuck.kind in selection.kinds
+    kinds = not selection.kinds or kind in selection.kinds
     markets = not selection.markets or stuck.market in selection.markets
     return (codes or waits) and kinds and markets
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Engine
 
 from energycomm.eis.bulk import Driver, driver_of
@@ -24,7 +24,7 @@ _FREED = frozenset((*APPLIED, "withdrawn"))
 _WORDS = {AFTER_LATE: LATE, BY_CHANGED_RULES: RULES, AFTER_CORRECTION: REPLAY}
 
 _MESSAGES = (
-    "SELECT k.id, k.access_point_id, k.market, k.kind, k.market_type, k.state FROM kernel_message k "
+    "SELECT k.id, k.access_point_id, k.market, k.kind, k.market_type, k.state, k.effective FROM kernel_message k "
     "WHERE k.corrects IS NULL AND k.ch_message_id IS NOT NULL AND EXISTS (SELECT 1 FROM state_change s "
     "WHERE s.message_id = k.id AND s.after IN ({}))"
 )
@@ -48,6 +48,8 @@ class Stuck(Struct, frozen=True):
       market, kind, market_type: of the message.
       codes: error codes that it ever had, sorted; of one that waits what it waits for.
       field, error_class: of its first error; empty for one that waits.
+      root_kind, root_codes: kind and codes of the first message, in business order, that is or was stuck at its access
+        point: the others mostly wait for that one.
     """
 
     id: int
@@ -58,6 +60,8 @@ class Stuck(Struct, frozen=True):
     codes: tuple[str, ...]
     field: str
     error_class: str
+    root_kind: str = ""
+    root_codes: tuple[str, ...] = ()
 
 
 class Repair(Struct, frozen=True):
@@ -139,13 +143,22 @@ def _read(
         tickets = frozenset(number for (number,) in driver.rows("SELECT message_id FROM ticket_message"))
         done = [tuple(row) for row in driver.rows(_DONE)]
         known = []
-        for number, point, market, kind, market_type, state in driver.rows(_MESSAGES.format(states)):
+        roots: dict[int, tuple[int, int]] = {}
+        for number, point, market, kind, market_type, state, effective in driver.rows(_MESSAGES.format(states)):
             own = codes.get(number, [])
             names = tuple(sorted({code for code, _, _ in own})) or _waits(changes[number])
             field, error_class = (own[0][1], own[0][2]) if own else ("", "")
             stuck = Stuck(number, point, market, kind, market_type, names, field, error_class)
             known.append((stuck, state))
+            if point is not None:
+                roots[point] = min(roots.get(point, (effective, number)), (effective, number))
+    every = {stuck.id: stuck for stuck, _ in known}
+    known = [(_rooted(stuck, every[roots[stuck.point][1]] if stuck.point else stuck), state) for stuck, state in known]
     return known, changes, done, tickets
+
+
+def _rooted(stuck: Stuck, root: Stuck) -> Stuck:
+    return structs.replace(stuck, root_kind=root.kind, root_codes=root.codes)
 
 
 def _codes(driver: Driver) -> dict[int, list[tuple[str, str, str]]]:

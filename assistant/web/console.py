@@ -24,6 +24,9 @@ from energycomm.console.additions import Addition
 from energycomm.console.view import COOKIE_LANGUAGE
 from energycomm.errors import UserError
 
+PLACE = "anomalies"
+"""Address of the page of what no rule says, below the assistant's."""
+
 QUESTION = "ask"
 """Where questions are sent to."""
 
@@ -49,7 +52,7 @@ def guarded(config: Config, chat: ASGIApp | None = None) -> Addition:
         title="Assistant",
         make=lambda: application(config, chat),
         explain="explain/{id}",
-        read=(QUESTION,),
+        read=(QUESTION, PLACE),
     )
 
 
@@ -58,6 +61,7 @@ def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
     # Its packages take seconds to import: only when somebody asks.
     from assistant.explanation.explaining import explain_message
     from assistant.web.pages import POLICY
+    from assistant.web.unlike import add_pages
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     templates = Jinja2Templates(TEMPLATES)
@@ -76,6 +80,7 @@ def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
         answer.headers["Content-Security-Policy"] = POLICY
         return answer
 
+    add_pages(app, config, templates, POLICY)
     app.mount("/static", StaticFiles(directory=TEMPLATES.parent / "static"))
     app.mount("/", chat or Chat(templates, config))
     return app

@@ -34,6 +34,7 @@ WORDS: dict[str, dict[str, str]] = {
         "empty": "Type a question.",
         "proof": "Proof",
         "understood": "Understood as",
+        "unlike": "What no rule says",
     },
     "fr": {
         "title": "Assistant EnergyComm",
@@ -66,6 +67,7 @@ WORDS: dict[str, dict[str, str]] = {
         "empty": "Écrivez une question.",
         "proof": "Preuve",
         "understood": "Compris comme",
+        "unlike": "Ce qu'aucune règle ne dit",
     },
     "nl": {
         "title": "EnergyComm-assistent",
@@ -98,5 +100,6 @@ WORDS: dict[str, dict[str, str]] = {
         "empty": "Typ een vraag.",
         "proof": "Bewijs",
         "understood": "Begrepen als",
+        "unlike": "Wat geen regel zegt",
     },
 }

@@ -5,19 +5,31 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from assistant.classifier.comments import Comments, values_of
-from assistant.classifier.dataset import Amounts, Builder
+from assistant.classifier.dataset import MOST_REFUSED, Amounts, Builder, balanced
 from assistant.classifier.facts import Reader, atom_name, atoms
 from assistant.classifier.material import Case, Stored, cases, pseudonym, stored_messages, stored_verdicts
-from assistant.classifier.port import Card, Example, Prediction, dataset_hash, read_card, read_dataset, write_dataset
+from assistant.classifier.port import (
+    LEAST_ACCEPTED,
+    Card,
+    Example,
+    Prediction,
+    Split,
+    dataset_hash,
+    read_card,
+    read_dataset,
+    write_dataset,
+)
 from assistant.classifier.robustness import shortened, shuffled, without_history
 from assistant.classifier.serialisation import Serialiser, shape_of
 from assistant.classifier.splits import splitter
@@ -281,3 +293,24 @@ def test_texts_are_spoilt_without_losing_their_head() -> None:
     assert other.startswith("FR MeterReading R15 | facts ")
     assert shortened(text) == "FR MeterReading R15 | facts a<previous.b c | fields"
     assert without_history(text) == "FR MeterReading R15 | facts c | fields x=1 y=2 z=3 | history | before nothing"
+
+
+def test_refused_messages_of_a_flow_are_no_more_than_its_accepted_ones_bear_and_what_measures_stays_whole() -> None:
+    def example(number: int, flow: str, refused: bool, split: Split = "train") -> Example:
+        text = f"FR MeterReading {flow} - - original | facts"
+        forms: Any = {"raw": text, "deltas": text, "facts": text}
+        codes = ("FR-A01",) if refused else ()
+        return Example(
+            id=f"{flow}-{number}", market="FR", kind="MeterReading", access_point="", at="", codes=codes, forms=forms,
+            split=split,
+        )  # fmt: skip
+
+    refused = [example(number, "R151", True) for number in range(400)]
+    others = [example(number, "R15", True) for number in range(400)]
+    accepted = [example(number, "R15", False) for number in range(400, 500)]
+    kept = [example(number, "R151", True, "points") for number in range(500, 900)]
+    found = balanced([*refused, *others, *accepted, *kept])
+    left = Counter((one.text().split()[2], one.klass, one.split) for one in found)
+    assert left["R151", "rejected", "train"] == MOST_REFUSED * LEAST_ACCEPTED
+    assert left["R15", "rejected", "train"] == 400
+    assert left["R151", "rejected", "points"] == 400

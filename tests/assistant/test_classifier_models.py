@@ -158,3 +158,9 @@ def test_what_is_no_model_is_said_with_what_to_do(tmp_path: Path) -> None:
     write_dataset(tmp_path / "empty.jsonl", Card(), [])
     with pytest.raises(UserError, match="nothing to learn from"):
         fit_model("tfidf", tmp_path / "empty.jsonl", tmp_path / "model")
+
+
+def test_codes_that_the_time_was_too_short_for_are_named() -> None:
+    model = PerCode("boosting")
+    model.fit(TRAIN, VALID, budget=0.000001)
+    assert model.unlearned == ["CO-R05", "FR-R03"]

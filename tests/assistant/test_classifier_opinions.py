@@ -16,7 +16,8 @@ from assistant.classifier.dataset import Amounts, Builder
 from assistant.classifier.drift import LEAST, Pair, drift, read_pairs
 from assistant.classifier.models import fit_model
 from assistant.classifier.opinion import Adviser, shadow
-from assistant.classifier.port import Example, write_dataset
+from assistant.classifier.port import LEAST_ACCEPTED, NO_OPINION, Example, write_dataset
+from assistant.classifier.samples import measured
 from assistant.classifier.serialisation import Serialiser
 from assistant.commands import app
 from energycomm.eis.messages import show_message
@@ -44,6 +45,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     builder.take({"eis": nullcontext(desk.store)})
     card, examples = builder.result({})
     write_dataset(folder / "set.jsonl", card, [*examples, *(_as_valid(one) for one in examples[:20])])
+    fit_model("tfidf", folder / "set.jsonl", folder / "few")
+    enough = replace(card, flows=dict.fromkeys(card.flows, LEAST_ACCEPTED))
+    write_dataset(folder / "set.jsonl", enough, [*examples, *(_as_valid(one) for one in examples[:20])])
     fit_model("tfidf", folder / "set.jsonl", folder / "tfidf")
     while Desk.open:
         Desk.open.pop().database.dispose()
@@ -83,6 +87,24 @@ def test_shadow_keeps_what_the_model_says_of_every_message_and_changes_nothing_e
     assert list(shadow(desk.store, adviser)) == []
     desk.deliver([reading(PRM, day(240), 1_700_000, contract="987654321")])
     assert list(shadow(desk.store, adviser)) == [(1, 0)]
+
+
+def test_a_model_has_no_opinion_of_a_flow_of_which_it_saw_too_few_accepted_messages(
+    tmp_path: Path, model: Path
+) -> None:
+    desk = Desk(f"sqlite:///{tmp_path / 'eis.db'}")
+    desk.deliver(story(PRM))
+    numbers = [row[0] for row in desk.rows("SELECT id FROM kernel_message")]
+    few = Adviser(model.parent / "few", shipped_rules(), desk.engine, desk.markets)
+    said = few.opinions(desk.store, numbers)
+    assert {one.klass for one in said} == {NO_OPINION}
+    assert all(one.abstained and one.error_code == "" and one.agrees is None for one in said)
+    assert "accepted messages of FR " in said[0].comment
+    whole = measured(desk.store, few)[-1]
+    assert (whole.flow, whole.no_opinion, whole.answered) == ("all", whole.messages, 0)
+    enough = measured(desk.store, Adviser(model, shipped_rules(), desk.engine, desk.markets))[-1]
+    assert enough.no_opinion == 0
+    assert enough.answered_right <= enough.answered <= enough.messages == whole.messages
 
 
 def test_a_message_that_is_judged_again_is_asked_about_again(database_url: str, model: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from assistant.web.console import addition
+from assistant.web.unlike import Survey
 from energycomm.console import additions
 from energycomm.eis.messages import MessageFilter, list_messages
 from energycomm.webservice.roles import Role
@@ -55,3 +56,19 @@ def test_the_chat_without_an_index_says_what_to_do(site: Site) -> None:
     answer = Visitor(site, Role.CONSULTANT).get("/assistant/")
     assert answer.status_code == 503
     assert "assistant" in answer.text
+
+
+def test_what_no_rule_says_is_a_page_that_is_worked_out_beside_and_has_drafts_of_rules(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna = Visitor(site, Role.CONSULTANT)
+    monkeypatch.setattr(Survey, "begin", lambda _: None)
+    first = anna.get("/assistant/anomalies")
+    assert first.status_code == 200
+    assert 'http-equiv="refresh"' in first.text
+    assert "default-src 'none'" in first.headers["Content-Security-Policy"]
+    monkeypatch.setattr(Survey, "begin", Survey._work)
+    page = anna.get("/assistant/anomalies")
+    assert "Rules that may be missing" in page.text
+    assert "http-equiv" not in page.text
+    assert anna.get("/assistant/anomalies/draft/999").status_code == 404

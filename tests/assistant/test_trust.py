@@ -184,8 +184,6 @@ LOADERS = {
     ("assistant/chat/generators.py", "Llama"): "checked in the call",
     ("assistant/classifier/baselines.py", "load"): "of a folder that open_model checked",
     ("assistant/classifier/bases.py", "from_pretrained"): "checked in the call",
-    ("assistant/classifier/encoder.py", "from_pretrained"): "of a folder that open_model checked",
-    ("assistant/classifier/encoder.py", "load_file"): "of a folder that open_model checked",
     ("assistant/classifier/training.py", "load"): "checked in the call; a checkpoint, weights alone",
     ("assistant/knowledge/bundled.py", "InferenceSession"): "made here, of weights that Packed checked",
     ("assistant/knowledge/embedding.py", "SentenceTransformer"): "checked in the call",

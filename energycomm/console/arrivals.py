@@ -30,7 +30,7 @@ COLUMNS = (
     Column("Channel", lambda one, _: one.channel),
     Column("Bytes", lambda one, _: one.size, right=True),
     Column("State", lambda one, words: words.t(one.state), "state"),
-    Column("Reason", lambda one, _: one.reason),
+    Column("Reason", lambda one, words: words.said(one.reason or "")),
 )
 
 

@@ -33,6 +33,7 @@ from energycomm.texts.catalogues import (
     wanted,
 )
 from energycomm.texts.formats import local_date, local_number
+from energycomm.texts.parsers import is_saying
 from energycomm.texts.sentences import refilled
 from energycomm.webservice.answers import etag
 from energycomm.webservice.identity import require
@@ -120,6 +121,10 @@ class Words:
     def said(self, sentence: str) -> str:
         """A refusal or evidence, which is finished in English, in the visitor's language."""
         return translate_sentence(sentence, self.taste.language, self.taste.folders)
+
+    def found(self, value: str) -> str:
+        """A value that was refused; where a parser says what it found, in the visitor's language."""
+        return self.said(value) if is_saying(value) else value
 
     def tn(self, one: str, several: str, number: int, **values: object) -> str:
         """The form of a text of ours that goes with a number, which stands in it as `{n}`."""
@@ -229,6 +234,7 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
             t=words.t,
             tn=words.tn,
             said=words.said,
+            found_words=words.found,
             comment=partial(_comment, request, words),
             languages=NAMES,
             when=words.when,

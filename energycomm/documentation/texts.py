@@ -61,6 +61,7 @@ from energycomm.kernel.shape import items_of, shape_of
 from energycomm.kernel.verdicts import ErrorClass, Severity
 from energycomm.kernel.vocabulary import FRENCH
 from energycomm.pipeline.listsearch import AUDIT_ACTIONS
+from energycomm.texts import parsers
 from energycomm.texts.catalogues import FOLDER, LANGUAGES
 from energycomm.webservice.problems import PROBLEMS
 from energycomm.webservice.roles import Role
@@ -305,6 +306,7 @@ def declared() -> Iterator[Text]:
         "the daemon is silent": ("the last sign was of {0} at {1}Z",),
         "details of alarms": chain.from_iterable(formatted(PROGRAM / "daemon" / name) for name in ALARMING),
         "mistakes of fields": (_numbered(f"{words}.") for words in fielderrors.WORDS.values()),
+        "what parsers say": parsers.SAYINGS,
         "states of a reading": ("current", "replaced"),
         "roles": (str(role) for role in Role),
         "what stays of a customer": (words for told in (*STAYING, EVIDENCE, COPIES) for words in told),

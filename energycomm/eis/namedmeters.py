@@ -20,9 +20,9 @@ def store_meters(
       messages: each with its id.
     """
     named = {
-        (points[one.access_point], serial)
+        (point, serial)
         for _, one in messages
-        if isinstance(one, MeterReading) and one.access_point in points
+        if isinstance(one, MeterReading) and (point := points.get(one.access_point or "")) is not None
         for serial in (one.meter, *(register.meter for register in one.registers))
         if serial
     }

@@ -106,6 +106,9 @@ def translate_sentence(text: str, language: str, folders: Folders = ()) -> str:
 def _value(text: str, language: str, folders: Folders) -> str:
     """A value of a sentence: a sentence of ours, something counted, a list. A single word is what somebody has to type,
     or a name of the store: it stays."""
+    quote = text[:1]
+    if quote in ("'", '"') and len(text) > 2 and text.endswith(quote):
+        return f"{quote}{_value(text[1:-1], language, folders)}{quote}"
     found = translate_sentence(text, language, folders) if " " in text else text
     return _OR.sub(f" {translate('or', language)} ", text) if found == text else found
 

@@ -27,6 +27,7 @@ from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.masking import mask
 from energycomm.texts.catalogues import translate_sentence, wanted
+from energycomm.texts.parsers import is_saying
 
 if TYPE_CHECKING:
     from energycomm.webservice.services import Services
@@ -163,14 +164,20 @@ class Problem(Exception):
             detail=said(self.detail) or title,
             instance=_short(path),
             target=self.target,
-            value=self.value,
+            value=_found(self.value, said),
             advice=said(self.advice),
             errors=tuple(_mistake_told(one, said) for one in self.errors),
         )
 
 
 def _mistake_told(one: Mistake, said: Callable[[str], str]) -> Mistake:
-    return structs.replace(one, detail=said(one.detail), expected=said(one.expected), advice=said(one.advice))
+    told = {name: said(getattr(one, name)) for name in ("detail", "expected", "advice")}
+    return structs.replace(one, **told, value=_found(one.value, said))
+
+
+def _found(value: str | None, said: Callable[[str], str]) -> str | None:
+    """A value as it was found; where a parser says what that was, in the language of the reader."""
+    return said(value) if value is not None and is_saying(value) else value
 
 
 def not_found(what: str, target: str, value: object, advice: str = "") -> Problem:

@@ -139,7 +139,7 @@ def command(slots: Slots) -> Read:
             slots.take("intent", "use"), slots.take("field", "sentence")
             return (Manual(what="command", name=long[0].value),)
         return None
-    slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token == "energycomm"}  # noqa: S105
+    slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == "energycomm"}
     slots.take("intent", "list", "use"), slots.take("field", "sentence")
     count = bool(slots.take("intent", "count"))
     several = any(token in PLURALS for token in slots.asked.tokens)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import structlog
+from anyio.from_thread import start_blocking_portal
+from starlette.testclient import TestClient
 
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import load_catalogue
@@ -87,6 +89,14 @@ def _rules_read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gateway, "load_catalogue", read)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_event_loop() -> Iterator[None]:
+    """Web services that are asked in this process answer in one event loop; each request would begin one otherwise."""
+    with start_blocking_portal() as portal, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TestClient, "portal", portal)
         yield
 
 

@@ -115,8 +115,9 @@ class Ledgered(Protocol):
         """Its documents and reasons."""
 
 
+@lru_cache(maxsize=16)  # of a market each: reading its schemas takes seconds
 def ledgered(adapter: Adapter) -> Ledger | None:
-    """The ledger of an adapter; None where it keeps none."""
+    """The ledger of an adapter, made once; None where it keeps none."""
     return adapter.ledger() if isinstance(adapter, Ledgered) else None
 
 

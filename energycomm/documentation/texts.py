@@ -365,16 +365,26 @@ def _rules_of(file: Path) -> list[dict[str, Any]]:
 
 
 @cache
+def _of_the_program() -> tuple[Text, ...]:
+    """What the program says in every language: to look through its files takes seconds."""
+    return tuple(chain(written(), built(), declared(), scripts(PROGRAM / "correction" / "scripts")))
+
+
+@cache
+def _of_an_adapter(adapter: Path) -> tuple[Text, ...]:
+    return tuple(spoken(adapter))
+
+
+@cache
 def needed(folder: Path, language: str) -> Catalog:
     """All texts that a catalogue of a folder has to hold, without translations."""
     made = Catalog()
     found: Iterable[Text]
     above: tuple[Catalog, ...] = ()
     if folder == FOLDER:
-        own = scripts(PROGRAM / "correction" / "scripts")
-        found = chain(written(), built(), declared(), own, () if language in ("en", "fr") else labels())
+        found = chain(_of_the_program(), () if language in ("en", "fr") else labels())
     elif folder in ADAPTERS:
-        found = spoken(folder.parent)
+        found = _of_an_adapter(folder.parent)
         # What the program, or all adapters, say is translated once.
         above = tuple(needed(one, language) for one in (FOLDER, ADAPTERS[0]) if one != folder)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import json
 import re
@@ -111,7 +112,7 @@ def test_what_a_person_knows_of_a_c15_is_what_is_measured() -> None:
     ],
 )
 def test_a_new_leaf_of_a_schema_is_a_fault(label: str, path: str) -> None:
-    document = _document(_french(), label)
+    document = copy.deepcopy(_document(_french(), label))
     held = document.root
     for step in path.split("/"):
         held = next(child for child in held.children if child.name == step)

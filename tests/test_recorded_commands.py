@@ -140,7 +140,10 @@ NOTHING_PERSONAL = {
     "assistant train", "assistant evaluate retrieval", "assistant evaluate answers", "assistant evaluate judges",
     "assistant evaluate abstention", "assistant evaluate generate", "assistant evaluate review",
     "assistant evaluate cost", "assistant evaluate rationale", "assistant evaluate train-rationale",
-    "assistant evaluate train-classifier", "assistant evaluate train-projection", "assistant evaluate release-vectors", "assistant evaluate train-reranker",
+    "assistant evaluate train-classifier",
+    "assistant evaluate train-projection",
+    "assistant evaluate release-vectors",
+    "assistant evaluate train-reranker",
     "assistant evaluate classifier", "assistant evaluate ablation",
 }  # fmt: skip
 """Commands that show nothing of any access point, customer or person."""

@@ -115,10 +115,15 @@ class Ledgered(Protocol):
         """Its documents and reasons."""
 
 
-@lru_cache(maxsize=16)  # of a market each: reading its schemas takes seconds
 def ledgered(adapter: Adapter) -> Ledger | None:
     """The ledger of an adapter, made once; None where it keeps none."""
-    return adapter.ledger() if isinstance(adapter, Ledgered) else None
+    return _ledger(adapter) if isinstance(adapter, Ledgered) else None
+
+
+@lru_cache(maxsize=16)  # of a market each: reading its schemas takes seconds
+def _ledger(adapter: Any) -> Ledger:
+    found: Ledger = adapter.ledger()
+    return found
 
 
 class Reason(NamedTuple):

@@ -71,7 +71,14 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.erasure": LOWER | {"energycomm.archive", "energycomm.config", "energycomm.pipeline"},
     "energycomm.bulk": LOWER | {"energycomm.export", "energycomm.pipeline", "energycomm.processes"},
     "energycomm.pipeline": LOWER
-    | {"energycomm.choices", "energycomm.config", "energycomm.logs", "energycomm.portfolio", "energycomm.processes"},
+    | {
+        "energycomm.choices",
+        "energycomm.config",
+        "energycomm.fielderrors",
+        "energycomm.logs",
+        "energycomm.portfolio",
+        "energycomm.processes",
+    },
 }
 """Part -> the parts that it may import besides itself."""
 

@@ -18,14 +18,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assistant.config import load_config
 from assistant.extras import CORE, installed
-from assistant.web.interface import WORDS
+from assistant.web.interface import PLACE, WORDS
 from energycomm.config import Config
 from energycomm.console.additions import Addition
 from energycomm.console.view import COOKIE_LANGUAGE
 from energycomm.errors import UserError
-
-PLACE = "anomalies"
-"""Address of the page of what no rule says, below the assistant's."""
 
 QUESTION = "ask"
 """Where questions are sent to."""

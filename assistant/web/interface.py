@@ -1,6 +1,9 @@
-"""What the web page says, in English, French and Dutch."""
+"""What the web pages say, in English, French and Dutch, and where they are."""
 
 from __future__ import annotations
+
+PLACE = "anomalies"
+"""Address of the page of what no rule says, below the assistant's."""
 
 WORDS: dict[str, dict[str, str]] = {
     "en": {

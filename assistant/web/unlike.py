@@ -18,7 +18,7 @@ from assistant.anomalies.ranking import Anomaly, ranked
 from assistant.anomalies.stored import powers, rows
 from assistant.invariants.drafting import draft
 from assistant.invariants.ranking import Missing, learned
-from assistant.web.console import PLACE
+from assistant.web.interface import PLACE
 from energycomm.config import Config
 from energycomm.console.view import COOKIE_LANGUAGE
 from energycomm.errors import UserError

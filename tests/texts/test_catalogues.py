@@ -142,7 +142,7 @@ def test_the_assistants_pages_say_the_same_things_in_each_language() -> None:
             }
             if language != "en":
                 alike = {key for key, text in texts.items() if text == words["en"][key]}
-                assert alike <= {"sources", "source", "version", "page", "filters", "by_message"}
+                assert alike <= {"sources", "source", "version", "page", "filters", "by_message", "message", "script"}
 
 
 def test_a_package_has_the_catalogues_of_each_folder() -> None:

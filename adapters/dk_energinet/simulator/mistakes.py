@@ -364,7 +364,7 @@ UNREACHABLE: dict[str, str] = {
         f"the hub's schema has the codes of the list and no other: what it forbids is {_BEFORE}",
     ),
     "DK-P20": "simulated points belong to no power plant",
-    "DK-P21": "it comes beside DK-P07 alone: measures of a point of consumption that became one of production are refused",
+    "DK-P21": "it comes beside DK-P07: a point of consumption that became one of production has no right measures",
     "DK-P22": "simulated addresses have no reference of the address register",
     **dict.fromkeys(
         ("DK-P23", "DK-P24", "DK-P25"), "simulated addresses have no floor, no room and no code of the street"

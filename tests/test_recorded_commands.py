@@ -106,6 +106,7 @@ of another version, or are not there before: tests/backup tries them."""
 
 OF_THE_ASSISTANT = {
     "assistant anomalies",
+    "assistant rules-missing",
     "assistant ask",
     "assistant chat",
     "assistant classify",

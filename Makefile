@@ -23,7 +23,7 @@ DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsub
 FIXTURE := fixtures/fr/c15_entries.xml
 DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
-.PHONY: help demo test test-all test-cluster assistant assistant-training reranker vectors test-assistant soak containers lint format pins wheel sbom docs bench screenshots clean
+.PHONY: help demo test test-thorough test-all test-cluster assistant assistant-training reranker vectors test-assistant soak containers lint format pins wheel sbom docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
@@ -64,6 +64,9 @@ demo: $(VENV)/.installed ## Four markets in a fresh SQLite EIS: their messages, 
 
 test: $(VENV)/.installed-test ## Run the tests on SQLite and PostgreSQL (ARGS="-m slow" for the long ones)
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-thorough: $(VENV)/.installed-test ## Run the tests that take many seconds each: whole matrices, killed processes, hours in a browser
+	@$(BIN)/python -m pytest --numprocesses 2 --dist load -m thorough $(ARGS)
 
 test-all: $(VENV)/.installed-test ## Run every test, the slow ones too
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not soak and not cluster" $(ARGS)

@@ -196,6 +196,7 @@ def test_every_command_says_whether_it_is_recorded() -> None:
         assert getattr(found[name].callback, MARK, name) == name
 
 
+@pytest.mark.thorough
 def test_every_recorded_command_leaves_one_line(engine: Engine, database_url: str) -> None:
     """Who is asked of the system, not of the environment; whether the command then succeeds or not."""
     wrong = []

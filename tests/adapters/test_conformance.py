@@ -152,6 +152,7 @@ def test_well_formed_nonsense_is_refused_and_never_a_fault_of_the_adapter(
             assert {refusal.code for refusal in explain(encode(message))} <= {"KERNEL_XML_VALUE"}
 
 
+@pytest.mark.thorough
 @each_adapter
 def test_large_members_stream_in_constant_memory(name: str) -> None:
     """Forty megabytes pass through; neither what is read ahead nor the process grows with them."""

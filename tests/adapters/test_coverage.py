@@ -64,6 +64,7 @@ def test_every_leaf_is_carried_kept_or_left_out_with_a_reason(adapter: Adapter) 
     assert faults(adapter, _ledger(adapter)) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "adapter",
     [one for one in KEPT if _ledger(one).reasons.with_name(PARTICULARS).exists()],
@@ -280,6 +281,7 @@ def _answered(shared: Path) -> dict[str, list[SchemaElement]]:
     return found
 
 
+@pytest.mark.thorough
 def test_every_leaf_of_an_official_answer_of_the_sge_is_in_the_ledger(shared: Path) -> None:
     documents = {one.label.removeprefix("SGE-"): one for one in _ledger(_french()).documents if "SGE-" in one.label}
     answered = _answered(shared)
@@ -402,6 +404,7 @@ def test_a_line_of_an_f12_is_carried_whatever_it_bills(part: str) -> None:
     assert "GridCharge.lines.amount" in found["Sous_Lot", "Element_Valorise", part, "Montant_HT"]
 
 
+@pytest.mark.thorough
 def test_the_command_counts_and_shows() -> None:
     shown = CliRunner().invoke(cli.app, ["adapter", "coverage", "fr", "--json", "--leaves"])
     assert shown.exit_code == 0, shown.output

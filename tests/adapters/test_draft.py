@@ -114,6 +114,7 @@ def test_the_rules_of_a_draft_are_all_right(draft: Draft, tmp_path: Path) -> Non
     assert any(entry.market == "ZZ" and entry.code == "guessed" for entry in catalogue.codes.entries)
 
 
+@pytest.mark.thorough
 def test_a_draft_is_found_by_its_entry_point_and_its_own_test_passes(
     draft: Draft, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ FIRST_COUNTS = {"Contrat/Responsable_Equilibre/Code_EIC"}
 """Leaves that hold for a whole file, of which the first counts."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("label", WHOLE)
 def test_what_stands_twice_is_there_twice(label: str, shared: Path) -> None:
     """Every element twice where it may repeat, every branch of a choice, each text, number and day another one: all of

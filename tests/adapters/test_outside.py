@@ -88,6 +88,7 @@ def test_the_suite_runs_on_a_package_that_is_not_ours(outside: Outside) -> None:
     assert schemas == {"petition.xsd, Petition"}
 
 
+@pytest.mark.thorough
 def test_a_draft_passes_the_suite_and_its_leaves_are_counted(outside: Outside) -> None:
     drafted(outside)
     run = outside.run("adapter", "check", "zz")
@@ -100,6 +101,7 @@ def test_a_draft_passes_the_suite_and_its_leaves_are_counted(outside: Outside) -
     assert {line[-1] for line in lines} == {"0"}
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_in_a_package_is_told_and_ends_in_1(outside: Outside) -> None:
     table = drafted(outside) / "table.yaml"
     written = table.read_text()
@@ -117,6 +119,7 @@ def test_what_is_wrong_in_a_package_is_told_and_ends_in_1(outside: Outside) -> N
     assert "Traceback" not in broken.stderr
 
 
+@pytest.mark.thorough
 def test_a_type_without_a_fixture_is_not_shown(outside: Outside) -> None:
     package = drafted(outside)
     (package.parent / "fixtures" / "reply.xml").unlink()
@@ -125,6 +128,7 @@ def test_a_type_without_a_fixture_is_not_shown(outside: Outside) -> None:
     assert "not shown: type Reply: no fixture is of this type" in run.stdout.splitlines()
 
 
+@pytest.mark.thorough
 def test_what_has_to_be_refused_stands_in_a_folder_of_its_own(outside: Outside) -> None:
     package = drafted(outside)
     refused = package.parent / "fixtures" / "refused"
@@ -157,6 +161,7 @@ def test_what_cannot_be_checked_is_told(outside: Outside, arguments: tuple[str, 
     assert (run.returncode, said in run.stderr) == (ExitCode.USAGE, True)
 
 
+@pytest.mark.thorough
 def test_a_market_whose_schema_is_not_known_is_told(outside: Outside) -> None:
     table = drafted(outside) / "table.yaml"
     lines = [line for line in table.read_text().splitlines() if "schema:" not in line]

@@ -107,6 +107,7 @@ def _all(fields: dict[str, Any], name: str, before: str) -> Iterator[tuple[str, 
             yield from _all(inner, below, f"{before}{name}" + (f"[{number}]/" if number > 1 else "/"))
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None)
 @given(TREES)
 def test_what_a_table_says_is_kept_wherever_it_stands(fields: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ def cells(lines: Sequence[str]) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
 
 
+@pytest.mark.thorough
 def test_every_table_of_the_whole_path_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--size", "0.05", "--access-points", "2", "--rounds", "1", "--no-postgres", "--only", "whole-path"]
     assert main(small) == 0
@@ -105,6 +106,7 @@ def test_the_milestones_end_with_the_most() -> None:
     assert growth.milestones(1_000_000) == [10_000, 30_000, 100_000, 300_000, 1_000_000]
 
 
+@pytest.mark.thorough
 def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     table = memory.grow(tmp_path / "files", {"SQLite": sqlite_urls(tmp_path)}, [20_000])
     assert [row[0] for row in cells(table)] == ["C15", "R151"]
@@ -114,6 +116,7 @@ def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert not list((tmp_path / "files").iterdir()), "the files are removed"
 
 
+@pytest.mark.thorough
 def test_processes_are_measured_together_and_apart(tmp_path: Path) -> None:
     """The whole of the CPU time is more than that of any of them, and no row is of a run that did nothing."""
     file = flat(tmp_path / "files", "C15", 20_000)
@@ -129,6 +132,7 @@ def test_both_engines_judge_the_messages_of_the_benchmark_alike() -> None:
     assert [row[0] for row in rows] == ["60", "200"]
 
 
+@pytest.mark.thorough
 def test_what_a_worker_costs_is_measured_without_what_came_before(tmp_path: Path, postgres: PostgresServer) -> None:
     found = workers.material(tmp_path, "NL", 1, 1)
     done = daemon.measure(found, postgres.url(postgres.create_database()))
@@ -158,6 +162,7 @@ def test_without_postgresql_nothing_is_said_of_several_workers(tmp_path: Path) -
     assert workers.compare(tmp_path, None, 2, 1, 1) == ["Several workers need PostgreSQL: nothing was measured."]
 
 
+@pytest.mark.thorough
 def test_looking_is_measured_at_each_size(postgres: PostgresServer) -> None:
     lines = browsing.grow(postgres.url(postgres.create_database()), [400, 800], rounds=1)
     assert lines[0].startswith("| what is asked, CPU ms | 400 | 800 | growth |")
@@ -180,6 +185,7 @@ def test_the_sizes_of_a_store_to_look_at_end_with_the_most() -> None:
     assert browsing.sizes(500) == [500]
 
 
+@pytest.mark.thorough
 def test_bulk_tells_its_parts_and_that_nothing_shifts(tmp_path: Path) -> None:
     """The rules of today over what they judged: rules read, buckets written, judged twice."""
     lines = bulk.compare(tmp_path, {"SQLite": sqlite_urls(tmp_path)}, 600)[2:]

@@ -173,6 +173,7 @@ def spoilt(tmp_path: Path) -> Desk:
     return desk
 
 
+@pytest.mark.thorough
 def test_a_killed_process_makes_no_difference(tmp_path: Path, asked: BackfillQuestion) -> None:
     desk = spoilt(tmp_path)
     expected = look(desk.store, asked, tmp_path / "whole")

@@ -121,6 +121,7 @@ def test_an_export_without_rows_is_a_file_with_its_columns(tmp_path: Path) -> No
         assert by_buckets(desk.database, wanted, tmp_path / form) == at_once(desk.database, wanted)
 
 
+@pytest.mark.thorough
 def test_a_killed_process_makes_no_difference(tmp_path: Path) -> None:
     """One of two is killed when the first bucket is done."""
     desk = filled(tmp_path)

@@ -112,6 +112,7 @@ def count(store: Store, table: str) -> int:
         return int(reader.driver.rows(f"SELECT count(*) FROM {table}")[0][0])
 
 
+@pytest.mark.thorough
 def test_bulk_says_what_the_live_path_would_have_said(
     database_url: str, tmp_path: Path, project_root: Path, changed: Path, asked: Question
 ) -> None:
@@ -294,6 +295,7 @@ def test_no_bucket_is_judged_twice(tmp_path: Path, asked: Question) -> None:
         assert told(run) == expected
 
 
+@pytest.mark.thorough
 def test_a_killed_process_makes_no_difference(tmp_path: Path, asked: Question) -> None:
     """One of two is killed when the first bucket is done."""
     desk = filled(tmp_path)

@@ -65,6 +65,7 @@ def state_of(site: Site, number: int) -> str:
     return next(one.state for one in list_messages(site.store.engine, limit=500).messages if one.id == number)
 
 
+@pytest.mark.thorough
 def test_a_consultants_hour(page: Any, desk: Site, pictures: Path | None) -> None:
     eyes = Onlooker(page, pictures)
     button, link = partial(by_name, page, "button"), partial(by_name, page, "link")
@@ -206,6 +207,7 @@ def test_a_consultants_hour(page: Any, desk: Site, pictures: Path | None) -> Non
     assert eyes.report() == ""
 
 
+@pytest.mark.thorough
 def test_a_consultants_hour_by_keyboard_alone(page: Any, desk: Site) -> None:
     """Sign in, find, fix a group, undo it, edit a message, sign out; the focus is always somewhere, and to be seen."""
     eyes, press, type_ = Onlooker(page, None), page.keyboard.press, page.keyboard.type

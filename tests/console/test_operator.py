@@ -177,6 +177,7 @@ def choose_password(page: Any, password: str) -> None:
     page.get_by_role("button", name="Go on").click()
 
 
+@pytest.mark.thorough
 def test_an_operators_hour(
     house: House, run: Callable[..., str], browser: Any, pictures: Path | None, project_root: Path
 ) -> None:

@@ -264,6 +264,7 @@ def test_the_operator_sees_how_the_gateway_is_and_no_content(lite: Site) -> None
     assert "/messages" not in visitor.get("/state").text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("roles", [(Role.CONSULTANT,), (Role.OPERATOR, Role.ADMINISTRATOR)])
 def test_no_link_that_somebody_sees_leads_into_a_dead_end(
     lite: Site, roles: tuple[Role, ...], monkeypatch: pytest.MonkeyPatch

@@ -27,6 +27,7 @@ def check(plan: Plan, folder: Path) -> Outcome:
     return outcome
 
 
+@pytest.mark.thorough
 def test_half_a_minute_of_chaos_leaves_no_trace(tmp_path: Path) -> None:
     """Workers die, the database restarts, channels flap, the daemon is stopped; the store is that of a quiet run."""
     often = {"kill_every": 5, "restart_every": 9, "cut_every": 4, "away_every": 6, "stop_every": 13}

@@ -126,6 +126,7 @@ def test_a_daemon_takes_in_what_arrives_tells_how_it_is_and_stops_in_order(place
     assert (done["envelope"], done["name"], done["worker"]) == (1, "a.xml", "1")
 
 
+@pytest.mark.thorough
 def test_a_second_daemon_on_sqlite_waits_for_the_first(place: Path, tmp_path: Path) -> None:
     """What arrives is taken in once, and by the second one when the first ends."""
     with running_daemon(place):

@@ -247,6 +247,7 @@ def test_a_failover_in_the_middle_of_the_work_loses_nothing_and_does_nothing_twi
     work_through(pair, tmp_path, envelopes[:half], [partial(kill, envelopes[half:])], envelopes[half:])
 
 
+@pytest.mark.thorough
 def test_a_primary_that_is_cut_off_and_lives_on_acknowledges_and_tells_nothing(pair: Pair, tmp_path: Path) -> None:
     """What is written to it waits for its standby for ever; when it is stopped, everything goes on with the new one."""
     envelopes = arriving(tmp_path, 2, 1)

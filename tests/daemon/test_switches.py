@@ -162,6 +162,7 @@ def test_a_channel_tells_how_it_is_without_secrets(office: Office) -> None:
     assert (known.error, known.failed_at, known.worked_at is not None) == (None, None, True)
 
 
+@pytest.mark.thorough
 def test_the_commands_of_an_operator(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

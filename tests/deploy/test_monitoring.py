@@ -178,6 +178,7 @@ def wrong(series: dict[str, dict[str, set[str]]], expression: str, legend: str =
     yield from sorted(shown - (kept or there))
 
 
+@pytest.mark.thorough
 def test_the_check_finds_what_is_not_there(watched: Watched) -> None:
     """Names, labels and values of matchers, labels of groups and of words."""
     series = watched.series

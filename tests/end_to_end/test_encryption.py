@@ -55,6 +55,7 @@ def inbox(project_root: Path) -> Path:
     return project_root / "fixtures" / "fr"
 
 
+@pytest.mark.thorough
 def test_the_path_on_an_encrypted_store_ends_as_on_a_plain_one(
     place: Places, keeper: Keeper, inbox: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

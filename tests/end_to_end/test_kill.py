@@ -57,6 +57,7 @@ def check(place: Places, url: str, kills: int, points: int) -> None:
     assert here.rows("SELECT count(*) FROM envelope WHERE state IN ('archived', 'processing')") == [(0,)]
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_killed_ends_in_the_same_eis(place: Places, database_url: str) -> None:
     """A few kills, on both databases."""
     check(place, database_url, kills=4, points=8)

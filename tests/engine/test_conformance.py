@@ -74,6 +74,7 @@ def test_both_engines_agree_on_generated_messages(small_pair: Pair, message: Ker
     assert parallel.judge(message, history) == durable.judge(message, history)
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data(), history=histories())
 def test_both_engines_agree_on_the_shipped_rules(shipped_pair: Pair, data: st.DataObject, history: History) -> None:
@@ -85,6 +86,7 @@ def test_both_engines_agree_on_the_shipped_rules(shipped_pair: Pair, data: st.Da
     assert one == other
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data(), history=histories(), market=st.sampled_from(["FR", "NL", "BE"]))
 def test_compiled_rules_agree_with_their_interpretation(

@@ -70,6 +70,7 @@ do(means, 1, order)
 SITES = (("_replace", 1), ("_update", 1), ("_update", 4), ("count", 6), ("_rewrite", 1))
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_killed_with_all_it_holds_is_gone_on_with(desk: Desk) -> None:
     """Inside of transactions, again and again; then a run that is left alone. What went is counted once."""
     packed = b64encode(compress(f"<a><PRM>{PRM}</PRM><Nom>Quinquengrogne</Nom></a>".encode())).decode()

@@ -50,6 +50,7 @@ def fill(disk: Path, left: int) -> Path:
     return ballast
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("left", [0, 200_000])
 def test_the_daemon_survives_a_full_disk(disk: Path, tmp_path: Path, in_peace: Facts, left: int) -> None:
     """Full at once, and full after some envelopes: it alarms that the disk is full, and ends up like the quiet one."""
@@ -70,6 +71,7 @@ def test_the_daemon_survives_a_full_disk(disk: Path, tmp_path: Path, in_peace: F
     assert differences(in_peace, gateway.facts()) == []
 
 
+@pytest.mark.thorough
 def test_a_disk_that_takes_no_writing_is_said_and_nothing_changes(disk: Path, tmp_path: Path, in_peace: Facts) -> None:
     """`process` and the daemon end with code 4 and words; when it takes writing again everything is done."""
     gateway = Gateway(disk / "here", f"sqlite:///{disk}/eis.db")
@@ -86,6 +88,7 @@ def test_a_disk_that_takes_no_writing_is_said_and_nothing_changes(disk: Path, tm
     assert differences(in_peace, gateway.facts()) == []
 
 
+@pytest.mark.thorough
 def test_the_daemon_waits_while_postgresql_takes_no_writing(
     postgres: PostgresServer, tmp_path: Path, in_peace: Facts
 ) -> None:

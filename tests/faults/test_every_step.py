@@ -19,7 +19,7 @@ def harness(root: Path, tmp_path: Path, *words: str) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("database", ["SQLite", "PostgreSQL"])
+@pytest.mark.parametrize("database", ["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.thorough)])
 def test_a_fault_at_a_sample_of_the_steps_makes_no_difference(
     project_root: Path, tmp_path: Path, database: str
 ) -> None:
@@ -29,6 +29,7 @@ def test_a_fault_at_a_sample_of_the_steps_makes_no_difference(
     assert done.stdout.rstrip().endswith(" 0 differences")
 
 
+@pytest.mark.thorough
 def test_the_harness_finds_a_store_that_differs(project_root: Path, tmp_path: Path) -> None:
     """Something that is changed behind its back is found: the comparison is no formality."""
     done = harness(project_root, tmp_path, "--every", "60", "--job", "request", "--database", "SQLite", "--break")

@@ -57,6 +57,7 @@ def check_process(server: PostgresServer, tmp_path: Path, rounds: int, seed: int
     assert cuts > 0
 
 
+@pytest.mark.thorough
 def test_process_goes_on_after_the_power_went(durable: PostgresServer, tmp_path: Path) -> None:
     """The run says what is wrong and ends with code 4; the next one takes up what is left."""
     check_process(durable, tmp_path, rounds=3, seed=1)
@@ -88,6 +89,7 @@ def check_daemon(server: PostgresServer, tmp_path: Path, wanted: Facts, rounds: 
     assert len(list((gateway.folder / "told").glob("*.json"))) == sent
 
 
+@pytest.mark.thorough
 def test_the_daemon_goes_on_after_the_power_went(durable: PostgresServer, tmp_path: Path, in_peace: Facts) -> None:
     """It lives, alarms, and does what is left when the database is back."""
     check_daemon(durable, tmp_path, in_peace, rounds=3, seed=3)

@@ -30,6 +30,7 @@ def differing(stage: Stage, first: int, last: int) -> list[str]:
     return [f"order {one.number}, {one.what}: {line}" for one in outcomes for line in one.differences]
 
 
+@pytest.mark.thorough
 def test_forty_orders_end_in_the_store_of_the_right_one(stage: Stage) -> None:
     assert differing(stage, 0, 40) == []
 

@@ -105,6 +105,7 @@ def test_two_processes_make_the_store_of_one(database_url: str, alone: Any, file
     assert [line for line in log if line["event"].startswith("reader.")] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small")
 def test_a_reader_that_is_killed_is_done_without(
     tmp_path: Path, alone: Any, files: list[Path], monkeypatch: pytest.MonkeyPatch
@@ -195,6 +196,7 @@ def _session(leader: int) -> Iterator[int]:
                 yield int(folder.name)
 
 
+@pytest.mark.thorough
 def test_nothing_outlives_a_run_that_is_killed(
     database_url: str, tmp_path: Path, alone: Any, files: list[Path]
 ) -> None:

@@ -81,6 +81,7 @@ def test_each_rule_has_a_mistake_or_a_reason_why_not(market: str, project_root: 
     assert all(found.unreachable.values())
 
 
+@pytest.mark.thorough
 @each_market
 def test_every_fault_gets_the_codes_that_were_foretold(market: str, tmp_path: Path) -> None:
     """A mistake for each rule, broken content, wrong codes, what is lost, late and doubled; neighbours stay as they

@@ -27,6 +27,7 @@ def assert_true(folder: Path, url: str, *, engine: str = "parallel", shuffle: in
         database.dispose()
 
 
+@pytest.mark.thorough
 def test_every_mistake_gets_the_codes_that_were_foretold(everything: Path, tmp_path: Path) -> None:
     """Every error code that a file can bring about is brought about, alone and exactly."""
     assert_true(everything, f"sqlite:///{tmp_path / 'eis.db'}")

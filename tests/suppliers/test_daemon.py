@@ -61,6 +61,7 @@ def rows(place: Path, name: str, sql: str) -> list[Any]:
         return connection.execute(sql).fetchall()
 
 
+@pytest.mark.thorough
 def test_each_supplier_is_worked_for_and_what_fails_at_one_stops_no_other(place: Path, project_root: Path) -> None:
     """At first nord's store is damaged; when it is mended, its worker is killed again and again. Sud takes in its files
     meanwhile."""

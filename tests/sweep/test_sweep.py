@@ -29,6 +29,7 @@ def twins(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) ->
     postgres.drop_database(name)
 
 
+@pytest.mark.thorough
 def test_a_sample_of_all_cases_is_refused_or_judged_alike(twins: tuple[Twin, Twin]) -> None:
     """`python -m tests.sweep` runs every case."""
     number, wrong = 0, {}

@@ -80,6 +80,7 @@ def _fuzz(
             raise
 
 
+@pytest.mark.thorough
 def test_no_generated_request_makes_the_server_fail(house: Site) -> None:
     assert checked(house, 2) == []
 

@@ -47,8 +47,8 @@ def test_the_walk_sees_every_route_that_the_documents_tell_of(house: Site) -> No
 @pytest.mark.parametrize(
     ("group", "answers"),
     [
-        (Crowd.of_one_scope, {IN, FORBIDDEN}),
-        (Crowd.bearers, {IN, FORBIDDEN}),
+        pytest.param(Crowd.of_one_scope, {IN, FORBIDDEN}, marks=pytest.mark.thorough),
+        pytest.param(Crowd.bearers, {IN, FORBIDDEN}, marks=pytest.mark.thorough),
         (Crowd.browsers, {IN, FORBIDDEN}),
         (Crowd.strangers, {IN, FORBIDDEN, FORGED, SIGN_IN}),
     ],

@@ -82,6 +82,7 @@ def visit(caller: TestClient, method: str, path: str, csrf: str) -> int:
     return caller.request(method, filled(path), headers=headers, **body).status_code
 
 
+@pytest.mark.thorough
 def test_no_route_asks_the_store_on_the_thread_of_the_event_loop(patient_site: Site) -> None:
     """Every route and page, by a program, by a browser, and by nobody."""
     roles = tuple(Role)

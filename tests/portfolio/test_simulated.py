@@ -66,7 +66,7 @@ def openings(gateway: Gateway, market: str, as_of: date) -> Iterator[dict[str, s
         zone = gateway.markets.zone(market)
         terms = terms_of(messages, zone)
         ends = [one for one in messages if isinstance(one, EndOfSupply) and one.effective > starts[-1].effective]
-        if ends:
+        if ends and ends[-1].function != "cancel":  # else the end was taken back
             terms["supply.end"] = ends[-1].effective.astimezone(zone).date()
         row = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in terms.items()}
         supplier = starts[-1].supplier or starts[-1].receiver or ""

@@ -35,12 +35,13 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading, writing
 from energycomm.kernel.instants import now_micros
 from energycomm.market.dispatch import series_of
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline import records
 from energycomm.pipeline.gateway import Gateway
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
 
-MARKETS = ("FR", "NL", "BE")
+MARKETS = tuple(installed_adapters())
 READY = frozenset(("idle", "working"))
 COUNT = "SELECT count(*) FROM kernel_message"
 TRIES = "SELECT coalesce(sum(attempts), 0) FROM envelope"

@@ -6,6 +6,7 @@ number is a number. The schema declares every element where it stands, without r
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,7 +108,7 @@ class Writer:
         self.refusals: list[Refusal] = []
 
     def element(self, name: str, content: Any, node: Declared, path: str) -> etree._Element:
-        """The element of a name; keys that the schema does not know are left out.
+        """The element of a name; keys that the schema does not know are refused and left out.
 
         Args:
           name: local.
@@ -119,6 +120,7 @@ class Writer:
         if not node.children:
             self._fill(made, content, node, path)
         elif isinstance(content, dict):
+            self._strange(content, node.children, path)
             for key, child in node.children.items():
                 held = content.get(key)
                 if held is not None and isinstance(held, list) != child.many:
@@ -130,6 +132,12 @@ class Writer:
             self._refuse(path, content, "an object")
         return made
 
+    def _strange(self, content: dict[str, Any], known: Collection[str], path: str) -> None:
+        for key in content:
+            if key not in known:
+                expected = "a key that the schema knows"
+                self.refusals.append(refusal("SYN_UNEXPECTED", f"{path}/{key}", str(content[key])[:80], expected))
+
     def _refuse(self, path: str, found: Any, expected: str) -> None:
         self.refusals.append(refusal("SYN_VALUE", path, str(found)[:80], expected))
 
@@ -137,6 +145,7 @@ class Writer:
         value = content
         if isinstance(content, dict):
             value = content.get(VALUE)
+            self._strange(content, (VALUE, *node.attributes), path)
             for name in node.attributes:
                 if content.get(name) is not None:
                     made.set(name, str(content[name]).translate(_FORBIDDEN))

@@ -192,7 +192,7 @@ class Reading:
             self.refusals.append(refusal("SYN_VALUE", path, text, f"at most {longest} characters"))
             return
         if leaf.particular:
-            particulars[leaf.path] = value
+            particulars[leaf.name] = value
             return
         told: list[Told] = []
         for target in leaf.targets:

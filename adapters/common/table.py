@@ -77,7 +77,7 @@ class Leaf(NamedTuple):
     """One leaf of a document.
 
     Attributes:
-      name: what the program knows it by: the first target, or its path for a particular.
+      name: what the program knows it by: the first target; of a particular its path, or the name that it is kept by.
       path: element names with ``/`` from the piece, an attribute with ``@``.
       type: name of its type.
       codes: the code list that translates it.
@@ -550,11 +550,13 @@ class _Reader:
         kinds = [word for word in rest if word not in (_NEEDED, "entering")]
         if len(kinds) > 1 or (entering and not header):
             raise self.fault(where, f"{rest} is not a type and {_NEEDED}", rows, path)
-        if first == PARTICULAR and len(path) > _LONGEST_PARTICULAR:
+        particular = first.partition(" ")[0] == PARTICULAR
+        kept_as = first.partition(" ")[2] or path
+        if particular and len(kept_as) > _LONGEST_PARTICULAR:
             raise self.fault(where, f"a particular's path has at most {_LONGEST_PARTICULAR} characters", rows, path)
-        if first == PARTICULAR and part is not None:
+        if particular and part is not None:
             raise self.fault(where, "a part has no particulars; leave it out with a reason", rows, path)
-        targets = () if first == PARTICULAR else tuple(
+        targets = () if particular else tuple(
             Target(None, (word,), None) if header and word in ENVELOPE
             else self._target(word, makes, where, rows, path, part)
             for word in first.split()
@@ -564,8 +566,8 @@ class _Reader:
             self._words(codes, targets, where, rows, path)
         node = self._place(parent, path, where, rows, needed=needed)
         node.many = any(target.place is not None and target.place.many for target in targets)
-        name = path if first == PARTICULAR else first.split()[0].lstrip("=")
-        node.leaf = Leaf(name, path, base, codes, targets, first == PARTICULAR, None, entering, line)
+        name = kept_as if particular else first.split()[0].lstrip("=")
+        node.leaf = Leaf(name, path, base, codes, targets, particular, None, entering, line)
 
     def _type(
         self, said: str | None, targets: tuple[Target, ...], where: str, rows: Row, path: str

@@ -57,7 +57,8 @@ class TableAdapter(MarketAdapter):
     builds: frozenset[str] = frozenset()
     """Names of the outgoing Kernel kinds that `build` knows: none, where the market has no code for it."""
     strict: bool = False
-    """Whether headers, and documents of JSON, are held against the schemas of the table too."""
+    """Whether headers, and documents of JSON, are held against the schemas of the table too, and whatever these do not
+    know is refused."""
     wrapped: frozenset[str] = frozenset()
     """Types of the schemas whose leaves are objects with `value` in JSON, besides codes."""
 
@@ -212,7 +213,7 @@ class _Member:
     def __init__(self, adapter: TableAdapter, document: Document, name: str) -> None:
         self.adapter, self.table, self.document, self.name = adapter, adapter.table, document, name
         self.attributes = adapter.attributes[document.label]
-        self.heads: set[str] = set()
+        self.heads: dict[str, None] = {}
         self.head: Values = {}
         self.seed = blake2b(digest_size=16)
         self.version: str | None = None
@@ -235,16 +236,20 @@ class _Member:
             if not path and path in self.document.pieces:
                 self.whole, piece = piece, self._body(piece, view)
             if path not in self.document.pieces:
-                self._take(path, piece)
-            elif not told and form == "json" and not self._whole():
-                held.append((path, piece))  # members of an object have no order: the header may follow
+                self._take(path, piece, late=told)
+                continue
+            held.append((path, piece))
+            # Members of an object have no order: the header, or a part of it that may be missing, may follow.
+            if not told and form == "json" and not self._whole(every=stream.given <= MAX_HELD):
                 if stream.given > MAX_HELD:
                     break
-            else:
-                if not told:
-                    told = True
-                    yield self._open(form), None
+                continue
+            if not told:
+                told = True
+                yield self._open(form), None
+            for path, piece in held:
                 yield self._transaction(path, piece, view), piece if path else self.whole
+            held.clear()
         if not told:
             yield self._open(form), None
         for path, piece in held:
@@ -290,17 +295,26 @@ class _Member:
         document = self.document
         if form == "xml":
             namespaces = list(dict.fromkeys(document.versions.values()))
-            parts = xmlform.split(content, document.root or "", namespaces, document.head.children, document.pieces)
-            return XML, parts
+            names = document.head.children
+            closed = self.adapter.strict and () not in document.pieces
+            return XML, xmlform.split(content, document.root or "", namespaces, names, document.pieces, closed=closed)
         if form == "json":
             above = (document.root,) if document.root else ()
             pieces = {(*above, *path) for path in document.pieces}
-            return PLAIN, ((path[len(above) :], held) for path, held in jsonform.split(content, pieces)
-                           if path[: len(above)] == above)  # fmt: skip
+            return PLAIN, self._of_json(jsonform.split(content, pieces), above)
         if form == "csv":
             only = next(iter(document.pieces))
             return PLAIN, ((only, row) for row in csvform.split(content, document.columns, document.separator))
         return self.adapter.split(document, content)
+
+    def _of_json(self, parts: Iterator[Part], above: tuple[str, ...]) -> Iterator[Part]:
+        """The parts below the root; beside it nothing may stand where the adapter is strict."""
+        for path, held in parts:
+            if path[: len(above)] == above:
+                yield path[len(above) :], held
+            elif self.adapter.strict:
+                found = str(held)[:_BEGINNING]
+                raise Unreadable(self.adapter.refusal("HEADER_INVALID", path[0], found, f"{above[0]} alone"))
 
     def _find_version(self, content: Any) -> None:
         versions = self.document.versions
@@ -313,7 +327,8 @@ class _Member:
         head = self.document.head
         if isinstance(content, dict):
             for name, child in view.items(content, head):
-                self._take((name,), child)
+                if name in head.children:
+                    self._take((name,), child)
             return {name: held for name, held in content.items() if name not in head.children}
         if not isinstance(content, etree._Element):
             return {}
@@ -321,23 +336,39 @@ class _Member:
         body.extend(deepcopy(child) for name, child in view.items(content, head) if name not in head.children)
         return body
 
-    def _take(self, path: tuple[str, ...], content: Any) -> None:
+    def _take(self, path: tuple[str, ...], content: Any, *, late: bool = False) -> None:
+        """A part of the header, or what stands beside it.
+
+        Raises:
+          Unreadable: it stands behind CH messages (HEADER_INVALID).
+        """
         name = path[0] if path else ""
-        if name not in self.document.head.children:
-            return
-        above = f"{self.document.head.tag}/"
-        if name not in self.heads:
-            self.heads.add(name)
+        known, strict = name in self.document.head.children, self.adapter.strict
+        place = f"{self.document.head.tag}/{name}"
+        if late and (known or strict):
+            raise Unreadable(self.adapter.refusal("HEADER_INVALID", place, name, "before the transactions"))
+        if known and name not in self.heads:
             self.reading.take(name, content, self.document.head, self.document.head.tag)
-            if self.adapter.strict and self.document.schema is not None:
-                found: list[Refusal] = []
-                if not self.reading.refusals and content not in (None, {VALUE: ""}):
-                    self._judged((name,), content, found, self.reading.notes)
-                self.reading.refusals += [structs.replace(one, path=above + one.path.lstrip("/")) for one in found]
-        elif self.adapter.strict:
-            self.reading.refusals.append(
-                self.adapter.refusal("SYN_UNEXPECTED", f"{above}{name}", expected="one such element")
-            )
+            if strict and self.document.schema is not None:
+                self._declared_head(name, content)
+            self.heads[name] = None
+        elif strict:
+            expected = "one such element" if known else "an element that the schema knows"
+            self.reading.refusals.append(self.adapter.refusal("SYN_UNEXPECTED", place, name, expected))
+
+    def _declared_head(self, name: str, content: Any) -> None:
+        """What the schema says of a part of the header: of its content, and in XML of its place."""
+        assert self.document.schema is not None
+        refusals = self.reading.refusals
+        found: list[Refusal] = []
+        if not refusals and content not in (None, {VALUE: ""}):
+            self._judged((name,), content, found, self.reading.notes)
+        refusals += [structs.replace(one, path=f"{self.document.head.tag}/{one.path.lstrip('/')}") for one in found]
+        order = list(declared(self.document.schema.path, self.adapter.wrapped).children)
+        last = next(reversed(self.heads), None)
+        if isinstance(content, etree._Element) and last is not None and order.index(last) > order.index(name):
+            place = f"{self.document.head.tag}/{name}"
+            refusals.append(self.adapter.refusal("SYN_UNEXPECTED", place, name, f"before {last}"))
 
     def _take_name(self) -> None:
         node = self.document.head.children.get("name")
@@ -345,12 +376,12 @@ class _Member:
             return
         found = re.fullmatch(self.document.name, re.split(r"[/\\]", self.name)[-1])
         if found is not None:
-            self.heads.add("name")
+            self.heads["name"] = None
             Reading.walk(self.reading, {key: text for key, text in found.groupdict().items() if text}, node)
 
-    def _whole(self) -> bool:
-        """Whether every part of the header that has to be there was read."""
-        return all(name in self.heads for name, node in self.document.head.children.items() if node.needed)
+    def _whole(self, *, every: bool) -> bool:
+        """Whether each part of the header, or each that has to be there, was read."""
+        return all(name in self.heads for name, node in self.document.head.children.items() if every or node.needed)
 
     def _open(self, form: str) -> MemberHead:
         document, reading = self.document, self.reading
@@ -358,6 +389,7 @@ class _Member:
         for name, node in document.head.children.items():
             if node.needed and name not in self.heads:
                 raise Unreadable(refusal("HEADER_MISSING", f"{document.head.tag}/{name}", expected=name))
+        self._unknown(reading.refusals, reading.notes)
         if reading.refusals:
             first = reading.refusals[0]
             raise Unreadable(refusal("HEADER_INVALID", first.path, first.value, first.expected))
@@ -391,6 +423,7 @@ class _Member:
         refusals, notes = list(reading.refusals), list(reading.notes)
         if self.document.schema is not None and (self.adapter.strict or isinstance(content, etree._Element)):
             self._judged(path, content if path else self.whole, refusals, notes)
+        self._unknown(refusals, notes)
         reference = values.get("reference") or self.head.get("reference") or "-"
         point = values.get("access_point") or self.head.get("access_point")
         if not refusals:
@@ -455,6 +488,17 @@ class _Member:
         refusals += [refused for refused in (*others, *found.refusals) if _place(refused.path) not in places]
         noted = {_place(note.path) for note in notes}
         notes += [note for note in found.notes if _place(note.path) not in noted]
+
+    def _unknown(self, refusals: list[Refusal], notes: list[Refusal]) -> None:
+        """Refuse what was noted as unknown, where the adapter is strict."""
+        if not self.adapter.strict:
+            return
+        places = {_place(refused.path) for refused in refusals}
+        for note in [note for note in notes if note.code == "NOTE_ELEMENT_UNKNOWN"]:
+            notes.remove(note)
+            if _place(note.path) not in places:
+                expected = "an element that the schema knows"
+                refusals.append(self.adapter.refusal("SYN_UNEXPECTED", note.path, note.value, expected))
 
     def _messages(
         self, piece: Piece, reading: Reading, reference: str

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import jsonschema_rs
 from lxml import etree
+from lxml.etree import QName
 
 from adapters.common.schemaleaves import SchemaDocument, SchemaElement, documents_of
 
@@ -36,6 +37,7 @@ TYPES = {
     "CharacteristicsOfACustomerAtAnAP": "E21",
     "GenericNotification": "E44",
     "DK_MeteredDataTimeSeries": "E66",
+    "DK_RequestMeteredDataValidated": "E73",
     "DK_AggregatedMeteredDataTimeSeries": "E31",
     "DK_NotifyAggregatedWholesaleServices": "E31",
 }
@@ -119,7 +121,7 @@ LABELS = (
     "GenericNotification", "RequestChangeCustomerCharacteristics", "DK_Acknowledgement", "DK_MeteredDataTimeSeries",
     "DK_AggregatedMeteredDataTimeSeries", "DK_NotifyAggregatedWholesaleServices", "DK_NotifyMissingData",
     "DK_RejectAggregatedBillingInformation", "DK_RejectRequestMeteredDataAggregated",
-    "DK_RejectRequestMeteredDataValidated",
+    "DK_RejectRequestMeteredDataValidated", "DK_RequestMeteredDataValidated",
 )  # fmt: skip
 """The documents whose schemas are public."""
 
@@ -163,7 +165,7 @@ def spoiled(content: bytes) -> Iterator[tuple[str, bytes]]:
         return
     seen: set[str] = set()
     for at, one in enumerate(etree.fromstring(content).iter(etree.Element)):
-        place = f"{'/'.join(etree.QName(up).localname for up in one.iterancestors())}<{etree.QName(one).localname}"
+        place = f"{'/'.join(QName(up).localname for up in one.iterancestors())}<{QName(one).localname}"
         if not at or place in seen:
             continue
         seen.add(place)
@@ -171,6 +173,10 @@ def spoiled(content: bytes) -> Iterator[tuple[str, bytes]]:
             "missing": lambda found: found.getparent().remove(found),  # type: ignore[union-attr]
             "twice": lambda found: found.addnext(deepcopy(found)),
             "behind the others": lambda found: found.getparent().append(found),  # type: ignore[union-attr]
+            "before the others": lambda found: found.getparent().insert(0, found),  # type: ignore[union-attr]
+            "before a stranger": lambda found: found.addnext(etree.Element(QName(found.tag, "strange"))),
+            "before one of another namespace": lambda found: found.addnext(etree.Element(QName("urn:other", "mRID"))),
+            "with a strange attribute": lambda found: found.set("strange", "1"),
         }
         if not len(one):
             for value in ("", "ZZ9", "x" * 40, "2026-13-45T00:00:00Z", "-1"):
@@ -197,6 +203,12 @@ def _spoiled_json(content: bytes) -> Iterator[tuple[str, bytes]]:
             else:
                 holder[place[-1]] = other
             yield f"{'/'.join(map(str, place))} = {other!r}", json.dumps(whole).encode()
+        if isinstance(value, dict):
+            whole = json.loads(content)
+            _at(whole, place)["strange"] = "1"
+            yield f"{'/'.join(map(str, place))} with a strange key", json.dumps(whole).encode()
+    for beside in ("strange", "mRID"):
+        yield f"{beside} beside the root", json.dumps(json.loads(content) | {beside: {}}).encode()
 
 
 def _places(value: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:

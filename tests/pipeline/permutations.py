@@ -1,8 +1,8 @@
-"""Messages of three markets in random orders and batches, some twice: every order ends in the same store.
+"""Messages of every market in random orders and batches, some twice: every order ends in the same store.
 
     python -m tests.pipeline.permutations --orders 10000 --seed 1 --processes 2
 
-Files of the three markets are digested once. An order takes the CH messages about a few access points, shuffles them,
+Files of the markets are digested once. An order takes the CH messages about a few access points, shuffles them,
 delivers some of them again, cuts them into batches, and stores these in an empty EIS; or it takes in whole files. What
 the store means then (`energycomm.eis.meaning`) must be what it means after the same in order: every domain row, state,
 code, comment, Kernel XML, and what the back office is to be told. A difference names the order that repeats it.

@@ -1,4 +1,4 @@
-"""What is delivered in many orders: files of three markets with mistakes, digested once, cut into scenes."""
+"""What is delivered in many orders: files of every market with mistakes, digested once, cut into scenes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from energycomm.pipeline.progress import total
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
+from tests.markets import CODES
 from tests.stores import make_store
 
 ROOT = Path(__file__).parents[2]
-MARKETS = ("fr", "nl", "be")
 FAULTS = FaultRates(
     {"lost-message": 0.15, "wrong-order": 0.2, "grid_operator": 0.3, "product": 0.1, "duplicate-file": 0.2}
 )
@@ -63,7 +63,7 @@ def sources(folder: Path, seed: int) -> list[Source]:
       seed: of the simulations.
     """
     found = []
-    for market in MARKETS:
+    for market in CODES:
         files = sorted(path for path in (ROOT / "fixtures" / market).iterdir() if path.is_file())
         found.append(Source(f"{market} fixtures", files))
         simulator = load_simulator(market)

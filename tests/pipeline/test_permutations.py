@@ -1,4 +1,4 @@
-"""Random orders of the three markets' messages and files: a few here, more with `-m slow`, any number by command."""
+"""Random orders of the markets' messages and files: a few here, more with `-m slow`, any number by command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEED = 7
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    """Messages of three markets, digested once."""
+    """Messages of every market, digested once."""
     with ExitStack() as ending:
         try:
             server = ending.enter_context(running())

@@ -19,12 +19,12 @@ from energycomm.pipeline.records import to_process
 from energycomm.pipeline.submissions import read_handed
 from energycomm.transport.keys import KeyRing
 from energycomm.transport.limits import Limits
+from tests.markets import CODES
 from tests.pipeline.desk import Desk
 
 BROKEN = frozenset(("CH_PUT_ASIDE", "ENV_PUT_ASIDE", "ADAPTER_FAULT", "DIGEST_FAILED"))
 """Codes of what the program itself broke on."""
 ROOT = Path(__file__).parents[2]
-MARKETS = ("be", "fr", "nl")
 
 
 class Made(NamedTuple):
@@ -104,7 +104,7 @@ class Twin:
 
 def fixtures() -> list[Path]:
     """Every readable fixture of every market."""
-    found = [path for market in MARKETS for path in sorted((ROOT / "fixtures" / market).iterdir())]
+    found = [path for market in CODES for path in sorted((ROOT / "fixtures" / market).iterdir())]
     return [path for path in found if path.suffix in (".xml", ".json", ".edi", ".csv")]
 
 

@@ -24,6 +24,7 @@ from energycomm.market.contract import Noticing
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.listsearch import OverdueSearch
 from energycomm.texts import wording
+from energycomm.webservice.parameters import Cursor
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.routes.access_points import MOST as MOST_MISSED
@@ -36,6 +37,9 @@ MOST = 1_000
 
 LISTED = 300
 """Entries that are listed; the drawing shows all."""
+
+MISSED = 50
+"""Points whose measures stay away, on a page."""
 
 
 @router.get("/access-points")
@@ -57,6 +61,7 @@ class Overdue(OverdueSearch):
     """The points of the page, or all as a file."""
 
     format: Literal["", "csv", "xlsx"] = ""
+    cursor: Cursor = None
 
 
 @router.get("/access-points/overdue")
@@ -69,16 +74,16 @@ def overdue(
     """The points that we supply and whose measures stay away, those that are missed longest first; or all as a file."""
     about(request, "overdue access points")
     if asked.format:
-        return missed_sheet(shared, missed(shared, asked, MOST_MISSED), asked.format)
-    found = missed(shared, asked, LISTED + 1)
+        return missed_sheet(shared, missed(shared, asked, MOST_MISSED).points, asked.format)
+    found = missed(shared, asked, MISSED, asked.cursor)
     kept = {"market": asked.market or "", "usual": asked.usual, "grace": asked.grace}
     markets = sorted(installed_adapters(shared.config.mapping_files))
     return page(
         request,
         "overdue.html",
-        found=found[:LISTED],
-        number=min(len(found), LISTED),
-        cut=len(found) > LISTED,
+        found=found.points,
+        more=address("/access-points/overdue", **kept, cursor=found.next) if found.next else "",
+        further=asked.cursor is not None,
         asked=kept,
         markets=markets,
         sheets={form: address("/access-points/overdue", **kept, format=form) for form in ("csv", "xlsx")},

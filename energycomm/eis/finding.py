@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -46,6 +46,9 @@ DIFFERENT: Final = 3
 
 MOST: Final = 60
 """Rows that one question takes out of an index."""
+
+MOST_TRIGRAMS: Final = 8
+"""Trigrams of a run of signs that are all looked for."""
 
 SCATTERED: Final = 2
 """Pieces of an index of SQLite that are left as they are."""
@@ -282,10 +285,14 @@ class _Questions:
         long = [word for word in words if len(word) >= SHORTEST] or words
         wanted = [nameindex.likely(word, secret) if mistyped else [nameindex.beginning(word, secret)] for word in long]
         found: dict[tuple[str, str], FoundRow] = {}
-        for name, _, market, key in self._candidates(wanted):
+        fitting: dict[int, tuple[str, How]] = {}
+        for number, name in self._candidates("id, name", wanted):
             how = fit_of_name(name or "", words, mistyped=mistyped)
             if how is not None:
-                found[name, key] = FoundRow("customer", "name", name, how, market, key)
+                fitting[number] = (name, how)
+        for number, market, key in self._customers(fitting):
+            name, how = fitting[number]
+            found[name, key] = FoundRow("customer", "name", name, how, market, key)
         return list(found.values())
 
     def reached(self, text: str, *, mistyped: bool) -> list[FoundRow]:
@@ -294,22 +301,30 @@ class _Questions:
         if secret is None:
             return []
         found: dict[tuple[str, str], FoundRow] = {}
-        for _, content, market, key in self._candidates([nameindex.asked_contact(text, secret, mistyped=mistyped)]):
+        fitting: dict[int, list[tuple[str, str, How]]] = {}
+        for number, content in self._candidates(
+            "id, content", [nameindex.asked_contact(text, secret, mistyped=mistyped)]
+        ):
             for field, value in nameindex.contacts_of(content):
                 how = fit_of_contact(value, text, mistyped=mistyped)
                 if how is not None:
-                    found[value, key] = FoundRow("customer", field, value, how, market, key)
+                    fitting.setdefault(number, []).append((field, value, how))
+        for number, market, key in self._customers(fitting):
+            for field, value, how in fitting[number]:
+                found[value, key] = FoundRow("customer", field, value, how, market, key)
         return list(found.values())
 
-    def _candidates(self, wanted: Sequence[Sequence[str]]) -> list[Any]:
-        """(name, content, market, access point) of customers who have one of the hashes of each."""
-        place = _PLACES["customer"]
+    def _candidates(self, columns: str, wanted: Sequence[Sequence[str]]) -> list[Any]:
+        """Customers who have one of the hashes of each."""
         condition, values = self._hashes(wanted)
-        sql = (
-            f"SELECT t.name, t.content, {place.market}, {place.key} FROM customer t {place.join} "
-            f"WHERE t.id IN (SELECT customer_id FROM customer_words WHERE {condition} LIMIT {CANDIDATES})"
-        )
-        return self._driver.rows(sql, values)
+        likely = f"SELECT customer_id FROM customer_words WHERE {condition} LIMIT {CANDIDATES}"
+        return self._driver.rows(f"SELECT {columns} FROM customer WHERE id IN ({likely})", values)
+
+    def _customers(self, some: Iterable[int]) -> list[Any]:
+        """(id, market, access point) of customers."""
+        place = _PLACES["customer"]
+        sql = f"SELECT t.id, {place.market}, {place.key} FROM customer t {place.join} WHERE true"
+        return self._driver.matching(sql, list(some), "t.id")
 
     def _hashes(self, wanted: Sequence[Sequence[str]]) -> tuple[str, list[object]]:
         if not self._sqlite:
@@ -329,15 +344,15 @@ class _Questions:
         condition = " AND ".join([f"{column} {like} ?"] * len(patterns))
         condition = f"{condition} AND {one.where}" if one.where else condition
         values: list[object] = list(patterns)
+        some = f"SELECT * FROM {one.table} WHERE {condition} LIMIT {MOST}"
         if self._sqlite and self._indexed:
-            new = f"{one.key} > ? AND {condition}"
-            walk = " AND ".join([f"{column} LIKE ?"] * len(patterns))
-            condition = f"{one.key} IN (SELECT rowid FROM {one.stem} WHERE {walk} LIMIT {MOST}) OR {new}"
-            values = [*patterns, self._upto[one.table], *patterns]
-        sql = (
-            f"SELECT t.{column}, {place.market}, CAST({place.key} AS TEXT) "
-            f"FROM (SELECT * FROM {one.table} WHERE {condition} LIMIT {MOST}) AS t {place.join}"
-        )
+            # Row by row, so that what is found often is not gathered first.
+            index = f"SELECT rowid AS found FROM {one.stem} WHERE {one.stem} MATCH ?"
+            walk = f"SELECT t.* FROM ({index}) CROSS JOIN {one.table} t ON t.{one.key} = found WHERE {condition}"
+            new = f"SELECT * FROM {one.table} WHERE {one.key} > ? AND {condition} LIMIT {MOST}"
+            some = f"SELECT * FROM ({walk} LIMIT {MOST}) UNION ALL SELECT * FROM ({new})"
+            values = [telling(patterns), *patterns, self._upto[one.table], *patterns]
+        sql = f"SELECT t.{column}, {place.market}, CAST({place.key} AS TEXT) FROM ({some}) AS t {place.join}"
         return [(row[0], row[1], row[2]) for row in self._driver.rows(sql, values)]
 
     def _escaped(self, word: str) -> str:
@@ -362,6 +377,20 @@ def indexed(word: str) -> bool:
     return any(
         len(run) >= SHORTEST and sum(sign.isalnum() for sign in run) >= SHORTEST - 1 for run in _FOREIGN.split(word)
     )
+
+
+def telling(patterns: Sequence[str]) -> str:
+    """A question to FTS5 for what may fit patterns: few trigrams of a long run, since each that is common is read
+    through, and of these the ones with digits, which tell names of files and references apart."""
+    found: dict[str, None] = {}
+    for run in (run for pattern in patterns for run in _FOREIGN.split(pattern) if len(run) >= SHORTEST):
+        every = [run[at : at + SHORTEST] for at in range(len(run) - SHORTEST + 1)]
+        if len(every) > MOST_TRIGRAMS:
+            apart = dict.fromkeys((*every[::SHORTEST], every[-1]))
+            numbered = [one for one in apart if any(sign.isdigit() for sign in one)]
+            every = numbered if len(numbered) > 1 else list(apart)
+        found |= dict.fromkeys(every)
+    return " AND ".join('"' + one.replace('"', '""') + '"' for one in found)
 
 
 @cache

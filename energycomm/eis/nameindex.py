@@ -180,6 +180,8 @@ def _of_word(word: str, secret: bytes) -> frozenset[str]:
 
 def beginning(word: str, secret: bytes) -> str:
     """The hash that every name has that holds a word which begins like this one."""
+    if len(word) >= LETTERS:
+        return hash_of("near", word[:LETTERS], secret)
     letters = max((n for n in BEGINNINGS if n <= len(word)), default=0)
     return hash_of("first", word[:letters], secret) if letters else hash_of("near", word, secret)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import Engine
@@ -106,7 +107,33 @@ def cells(one: OverduePoint, day: Callable[[datetime | None, str], str]) -> tupl
     return (one.market, one.access_point, since, until, one.every or "", one.missing, one.late)
 
 
-def overdue_points(
+class Place(NamedTuple):
+    """Where a page of overdue points ended.
+
+    Attributes:
+      present: microseconds since the epoch, as of which the pages are told.
+      since: from when the last point misses measures; of a point that misses none any more as long before the present.
+      point: its id.
+    """
+
+    present: int
+    since: int
+    point: int
+
+
+class Page(NamedTuple):
+    """Some overdue points, and the cursor of those that are missed less long; None after the last."""
+
+    points: list[OverduePoint]
+    next: str | None
+
+
+def overdue_points(engine: Engine, now: datetime, **wanted: Any) -> list[OverduePoint]:
+    """The first page of overdue points: `overdue_page`."""
+    return overdue_page(engine, now, **wanted).points
+
+
+def overdue_page(
     engine: Engine,
     now: datetime,
     *,
@@ -115,7 +142,8 @@ def overdue_points(
     usual: int = 35,
     grace: int = 7,
     limit: int = 50,
-) -> list[OverduePoint]:
+    cursor: str | None = None,
+) -> Page:
     """The points whose measures are overdue, those that are missed longest first.
 
     The rhythm of a point is the mean distance of its last measures: a day for daily ones, about 30 for monthly ones,
@@ -133,22 +161,44 @@ def overdue_points(
       usual: days between measures of a point whose own rhythm is not known yet.
       grace: days that measures may be late.
       limit: how many at most.
+      cursor: `next` of the page before; the pages after the first are as of its present.
+
+    Raises:
+      ValueError: the cursor is none of ours.
     """
-    present = micros(now)
-    refresh(engine, present, notices or {})
+    refresh(engine, micros(now), notices or {})
+    after = read_cursor(cursor) if cursor else Place(micros(now), -ALWAYS, 0)
+    present = min(after.present, micros(now))
     with reading(engine) as connection:
         driver = driver_of(connection)
         found: list[Row] = []
         for running in (RUNNING, STOPPED):
             for code, every in _rhythms(driver, running, market):
                 # What misses less than the list is full of already is not read.
-                least = found[limit - 1][0] if len(found) >= limit else 0
-                late = _late(driver, running, code, every, (every or usual) + grace, least, present, limit)
-                found = sorted([*found, *late], key=lambda row: row[0])[:limit]
+                worst = found[limit][0] if len(found) > limit else ALWAYS
+                most = min(present - ((every or usual) + grace + 1) * DAY, worst)
+                late = _late(driver, (running, code, every), present, after, most, limit + 1)
+                found = sorted([*found, *late], key=lambda row: row[:2])[: limit + 1]
         named = driver.matching("SELECT id, identifier FROM access_point WHERE true", [row[1] for row in found], "id")
         names: dict[int, str] = dict(named)
-    points = [_told(row, names, present, usual) for row in found]
-    return sorted(points, key=lambda one: (-one.missing, one.market, one.access_point))
+    shown = found[:limit]
+    more = f"{present}.{shown[-1][0]}.{shown[-1][1]}" if len(found) > limit else None
+    return Page([_told(row, names, present, usual) for row in shown], more)
+
+
+def read_cursor(cursor: str) -> Place:
+    """The place that a cursor names.
+
+    Raises:
+      ValueError: it is none of ours.
+    """
+    parts = cursor.split(".")
+    if len(parts) != len(Place._fields) or not all(part.removeprefix("-").isdecimal() for part in parts):
+        raise ValueError(f"{cursor!r} is no cursor of overdue points")
+    place = Place(*map(int, parts))
+    if max(map(abs, place)) > ALWAYS:
+        raise ValueError(f"{cursor!r} is no cursor of overdue points")
+    return place
 
 
 def _rhythms(driver: Driver, running: int, market: str | None) -> Iterator[tuple[str, int]]:
@@ -165,41 +215,43 @@ def _rhythms(driver: Driver, running: int, market: str | None) -> Iterator[tuple
             rows = driver.rows(other, (running, after[0]))
 
 
-def _late(
-    driver: Driver, running: int, market: str, every: int, days: int, least: int, present: int, limit: int
-) -> list[Row]:
-    """The points of a rhythm that miss more than some days, the longest first: (days with a minus, id, ...).
+def _late(driver: Driver, rhythm: tuple[int, str, int], present: int, after: Place, most: int, limit: int) -> list[Row]:
+    """The points of a rhythm that miss measures since long, the longest first: (since, id, ...).
 
     Args:
       driver: of the store.
-      running: of the rhythm.
-      market: of the rhythm.
-      every: of the rhythm.
-      days: that they miss at least, and one more.
-      least: days with a minus of which they miss more.
+      rhythm: whether it runs, its market, its days.
       present: microseconds since the epoch.
+      after: the place that the page begins after.
+      most: the latest instant since which they miss measures.
       limit: how many at most.
     """
-    most = min(-(days + 1), least - 1)
-    before = present + most * DAY if running == RUNNING else most
+    since, point = after.since, after.point
+    stopped = rhythm[0] == STOPPED
+    if stopped:
+        # Of these the days are kept: the place of a page is between two of them, or at one.
+        days, rest = divmod(since - present, DAY)
+        since, point, most = days, ALWAYS if rest else point, (most - present) // DAY
     sql = (
         "SELECT place, access_point_id, market, since, latest, every, running FROM rhythm "
-        "WHERE running = ? AND market = ? AND every = ? AND place <= ? ORDER BY place LIMIT ?"
+        "WHERE running = ? AND market = ? AND every = ? AND place <= ? AND (place, access_point_id) > (?, ?) "
+        "ORDER BY place, access_point_id LIMIT ?"
     )
-    rows = driver.rows(sql, (running, market, every, before, limit))
-    return [(-((present - row[0]) // DAY) if running == RUNNING else row[0], *row[1:]) for row in rows]
+    rows = driver.rows(sql, (*rhythm, most, since, point, limit))
+    return [(present + row[0] * DAY if stopped else row[0], *row[1:]) for row in rows]
 
 
 def _told(row: Row, names: Mapping[int, str], present: int, usual: int) -> OverduePoint:
-    less, point, market, since, latest, every, _ = row
+    place, point, market, since, latest, every, _ = row
+    missing = (present - place) // DAY
     return OverduePoint(
         market=market,
         access_point=names[point],
         supplied_since=instant(since),
         measured_until=None if latest is None else instant(latest),
         every=every or None,
-        missing=-less,
-        late=-less - (every or usual),
+        missing=missing,
+        late=missing - (every or usual),
     )
 
 

@@ -1139,7 +1139,7 @@ rhythm = Table(
     Column("place", BigInteger, nullable=False, comment="From when it misses measures; 0: days missed, with a minus."),
     Column("holds_from", BigInteger, nullable=False),
     Column("holds_until", BigInteger, nullable=False, comment="It is to be worked out anew then."),
-    Index("ix_rhythm_place", "running", "market", "every", "place"),
+    Index("ix_rhythm_place", "running", "market", "every", "place", "access_point_id"),
     Index("ix_rhythm_holds_from", "holds_from"),
     Index("ix_rhythm_holds_until", "holds_until"),
     comment="The rhythm of the measures of supplied access points (energycomm.eis.overdue).",

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from energycomm.eis import overdue, tables
 from energycomm.eis.database import connect, is_sqlite, writing
-from energycomm.eis.overdue import overdue_points
+from energycomm.eis.overdue import overdue_page, overdue_points
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import instant
 from energycomm.kernel.messages import AccessPointData, RequestStatus
@@ -41,6 +41,30 @@ def test_points_without_the_measures_that_their_rhythm_promises_are_listed_by_ag
     assert overdue_points(engine, day(127), grace=7, limit=5)[-1].access_point == SILENT
     assert overdue_points(engine, day(30) - timedelta(hours=1)) == []
     assert overdue_points(engine, day(130), market="NL") == []
+
+
+def test_pages_of_overdue_points_hold_each_once_however_many_miss_measures_since_one_instant(
+    database_url: str,
+) -> None:
+    """Seven points were supplied on one day; of two more a service stopped, which missed seven days for good."""
+    desk = Desk(database_url)
+    silent = [f"9900000001{number:04}" for number in range(7)]
+    for prm in silent:
+        desk.deliver([start(prm, day(0))])
+    for prm in (MONTHLY, YOUNG):
+        desk.deliver([start(prm, day(0)), *(reading(prm, day(n), 1_000_000 + 1000 * n) for n in (57, 58, 59, 60))])
+        desk.deliver([service(prm, "IDX", day(67))])
+    engine, notices = desk.store.engine, {"FR": ("NASS",)}
+    shown: list[str] = []
+    cursor, pages, now = None, 0, day(67)
+    while pages == 0 or cursor is not None:
+        found = overdue_page(engine, now, notices=notices, grace=2, limit=2, cursor=cursor)
+        shown += [one.access_point for one in found.points]
+        cursor, pages, now = found.next, pages + 1, day(90)  # the pages after the first are as of its present
+    assert (sorted(shown[:7]), sorted(shown[7:]), pages) == (silent, sorted((MONTHLY, YOUNG)), 5)
+    for wrong in ("1.2", "x.1.2", "1.2.³", f"1.{1 << 64}.2"):
+        with pytest.raises(ValueError, match="no cursor"):
+            overdue_page(engine, now, cursor=wrong)
 
 
 def service(prm: str, name: str, stopped: datetime | None = None) -> Transaction:

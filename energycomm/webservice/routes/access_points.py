@@ -12,7 +12,8 @@ from pydantic import Field
 
 from energycomm.cells import write_csv
 from energycomm.eis.message_parts import Effect
-from energycomm.eis.overdue import HEAD, OverduePoint, cells, overdue_points
+from energycomm.eis.overdue import HEAD, OverduePoint, cells, overdue_page
+from energycomm.eis.overdue import Page as MissedPoints
 from energycomm.eis.timeline import Timeline, timelines
 from energycomm.market.contract import notices_of
 from energycomm.market.installed import installed_adapters
@@ -49,21 +50,25 @@ def overdue(
 ) -> Response:
     """Points that we supply, those that are missed longest first; each against the rhythm of its own measures."""
     about(request, "overdue access points")
-    return tagged(request, missed(shared, asked, asked.limit))
+    return tagged(request, missed(shared, asked, asked.limit).points)
 
 
-def missed(shared: Services, wanted: OverdueSearch, limit: int) -> list[OverduePoint]:
+def missed(shared: Services, wanted: OverdueSearch, limit: int, cursor: str | None = None) -> MissedPoints:
     """The points whose measures stay away."""
     markets = installed_adapters(shared.config.mapping_files)
-    return overdue_points(
-        shared.store.engine,
-        datetime.now(UTC),
-        notices=notices_of(markets),
-        market=wanted.market,
-        usual=wanted.usual,
-        grace=wanted.grace,
-        limit=limit,
-    )
+    try:
+        return overdue_page(
+            shared.store.engine,
+            datetime.now(UTC),
+            notices=notices_of(markets),
+            market=wanted.market,
+            usual=wanted.usual,
+            grace=wanted.grace,
+            limit=limit,
+            cursor=cursor,
+        )
+    except ValueError:
+        raise bad_cursor(cursor) from None
 
 
 def missed_sheet(shared: Services, found: list[OverduePoint], form: str) -> Response:

@@ -46,7 +46,7 @@ MONTHS = 6
 
 
 def _faults(simulator: Simulator, words: Sequence[str], months: int | None) -> FaultRates:
-    """The faults that options name, as far as the market plays them in so many months; None for as many as they need."""
+    """The faults that options name, as far as the market plays them in so many months; with None, in any."""
     playable = simulator.playable()
     faults = parse_faults(words, playable)
     if isinstance(faults, Refusal):

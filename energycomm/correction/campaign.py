@@ -116,7 +116,8 @@ def start(
     coming = iter(items)
     piece = list(islice(coming, _PIECE))
     whole = len(piece) < _PIECE
-    row = _campaign_row(script, parameters, by, why, key) | {
+    row = {
+        **_campaign_row(script, parameters, by, why, key),
         "state": "planned" if whole else "cancelled",
         "selected": _number(selected, len(piece)) if whole else len(piece),
     }

@@ -69,7 +69,7 @@ def run(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 def test_every_list_has_the_options_of_lists() -> None:
     found = lists()
-    assert {"message list", "request owed", "correct history", "assistant sources"} <= set(found)
+    assert {"message list", "request owed", "correct history", "assistant sources", "customer erasures"} <= set(found)
     lacking = {
         name: missing
         for name, one in found.items()
@@ -101,6 +101,10 @@ def test_a_list_goes_without_its_head(run: Any) -> None:
     whole = run("message list --tsv").splitlines()
     assert run("message list --tsv --no-header").splitlines() == run("message list").splitlines() == whole[1:]
     assert run("message list --csv --no-header").splitlines() == run("message list --csv").splitlines()[1:]
+
+
+def test_backups_without_doing_their_orders_again_are_refused(run: Any) -> None:
+    assert "--backups goes with --again" in run("customer erasures --backups .", ExitCode.USAGE)
 
 
 def test_two_forms_at_once_are_refused(run: Any) -> None:

@@ -16,6 +16,7 @@ import typer
 from energycomm.commands.output import Json, print_heading, print_json
 from energycomm.commands.recording import of_message, recorded, system_user
 from energycomm.config import load
+from energycomm.correction.campaign import CampaignRecord
 from energycomm.correction.editing import Examined, edit, editable, examine
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
@@ -78,7 +79,15 @@ def edit_(
     if json:
         facts = msgspec.structs.asdict(seen)
         print_json({"edit": {**facts, "fit": seen.fit, "words": seen.words}, "campaign": record})
-    elif record is not None and record.state == "planned":
+    else:
+        _print_outcome(message, seen, record, draft)
+    if not seen.fit and not yes:
+        raise typer.Exit(1)
+
+
+def _print_outcome(message: int, seen: Examined, record: CampaignRecord | None, draft: Path | None) -> None:
+    """What became of an edit, and what to type to go on."""
+    if record is not None and record.state == "planned":
         typer.echo(f"campaign {record.id} waits for another person: energycomm correct approve {record.id}")
     elif record is not None:
         typer.echo(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
@@ -88,8 +97,6 @@ def edit_(
         typer.echo(' --yes --why "..."' if seen.fit else "")
     elif seen.fit:
         typer.echo('Nothing is stored yet; --yes --why "..." stores it.')
-    if not seen.fit and not yes:
-        raise typer.Exit(1)
 
 
 def _read(file: Path) -> str:

@@ -190,12 +190,14 @@ def erase(
         number = carry_out(means, order)
         if wipe:
             _wipe(store, now)
-    _show_status(config, [number], json)
+    _show_status(config, [number], Form(json=json))
 
 
 @app.command()
 @recorded("customer erasures", changing=("again", "wipe"))
+@listed
 def erasures(
+    form: Form,
     again: Annotated[
         bool, typer.Option("--again", help="Do every order again, for what arrived since; the daemon does so too.")
     ] = False,
@@ -206,9 +208,8 @@ def erasures(
     wipe: Annotated[
         bool, typer.Option("--wipe", help="Write the database's files anew, so that no former bytes remain in them.")
     ] = False,
-    json: Json = False,
 ) -> None:
-    """Show the customers that were erased: when, what was taken out, what stays and until when. No names.
+    """List the customers that were erased: when, what was taken out, what stays and until when. No names.
 
     Copies outside of the store are not listed: backups, logs and archived files of the server are named in the
     documentation, with what to do.
@@ -220,6 +221,8 @@ def erasures(
     from energycomm.kernel.instants import now_micros
     from energycomm.pipeline.gateway import open_store
 
+    if backups is not None and not again:
+        raise UserError("--backups goes with --again.", "Without it erasures are only listed: give both.")
     config, now = load(), now_micros()
     with open_store(config) as store:
         if again:
@@ -227,7 +230,7 @@ def erasures(
             do_again(_means(config, store), since)
         if wipe:
             _wipe(store, now)
-    _show_status(config, None, json)
+    _show_status(config, None, form)
 
 
 @app.command()
@@ -262,16 +265,13 @@ def _show_plan(found: Any, json: bool) -> None:
         raise typer.Exit(ExitCode.REJECTED)
 
 
-def _show_status(config: Config, numbers: list[int] | None, json: bool) -> None:
+def _show_status(config: Config, numbers: list[int] | None, form: Form) -> None:
     from energycomm.eis.database import reading
     from energycomm.eis.erasures import erasures as all_of
     from energycomm.pipeline.gateway import open_store
 
     with open_store(config) as store, reading(store.engine) as connection:
         found = [one for one in all_of(connection) if numbers is None or one.id in numbers]
-    if json:
-        print_json(found)
-        return
     zones = _zones(config)
 
     def moment(at: int | None, market: str) -> str:
@@ -291,9 +291,11 @@ def _show_status(config: Config, numbers: list[int] | None, json: bool) -> None:
         )
         for one in found
     ]
-    print_rows(("erasure", "market", "access point", "to", "case", "done", "wiped", "values", "still kept"), rows)
-    if any(one.wiped_at is None for one in found):
-        typer.echo("Former bytes may remain in the database's files: run `energycomm customer erasures --wipe`.")
+    head = ("erasure", "market", "access point", "to", "case", "done", "wiped", "values", "still kept")
+    form.show(found, head, rows)
+    if not form.json and any(one.wiped_at is None for one in found):
+        words = "Former bytes may remain in the database's files: run `energycomm customer erasures --wipe`."
+        typer.echo(words, err=True)
 
 
 def _name_of(store: Store) -> str:

@@ -42,8 +42,11 @@ def _simulator(market: str | None) -> Simulator:
     return found
 
 
-def _faults(simulator: Simulator, words: Sequence[str], months: int) -> FaultRates:
-    """The faults that options name, as far as the market plays them in so many months."""
+MONTHS = 6
+
+
+def _faults(simulator: Simulator, words: Sequence[str], months: int | None) -> FaultRates:
+    """The faults that options name, as far as the market plays them in so many months; with None, in any."""
     playable = simulator.playable()
     faults = parse_faults(words, playable)
     if isinstance(faults, Refusal):
@@ -51,7 +54,7 @@ def _faults(simulator: Simulator, words: Sequence[str], months: int) -> FaultRat
     unplayed = sorted(kind for kind in faults.rates if kind not in {*playable, "duplicate-file"})
     if unplayed:
         raise UserError(f"{unplayed[0]!r} is not played in this market.", f"Played: {', '.join(playable)}.")
-    if faults.rates and months < simulator.fault_months:
+    if faults.rates and months is not None and months < simulator.fault_months:
         raise UserError("Faults need a longer simulation.", f"Take --months {simulator.fault_months} or more.")
     return faults
 
@@ -82,7 +85,10 @@ def simulate(
         str | None, typer.Option(help="Market to simulate, by its ISO code; by default the only one that is installed.")
     ] = None,
     access_points: Annotated[int, typer.Option(min=1, help="How many access points.")] = 100,
-    months: Annotated[int, typer.Option(min=1, max=120, help="For how many months.")] = 6,
+    months: Annotated[
+        int | None,
+        typer.Option(min=1, max=120, help=f"For how many months: {MONTHS}, or as many as the market's faults need."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers; equal arguments give equal bytes.")] = 1,
     first: Annotated[
         datetime, typer.Option(formats=["%Y-%m-%d"], help="First day; 2025-01-01 by default.", show_default=False)
@@ -132,6 +138,8 @@ def simulate(
     if follow is not None and faults.rates:
         raise UserError("Faults are not played while fluxes follow one another.", "Leave out --fault or --follow.")
     day = None if follow is None else follow.date()
+    if months is None:
+        months = max(MONTHS, simulator.fault_months) if faults.rates else MONTHS
     scenario = Scenario(access_points, months, seed, first.date(), daily_share, faults, follow=day)
     try:
         counts = simulator.simulate(scenario, out, encrypt)

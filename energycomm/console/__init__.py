@@ -12,6 +12,7 @@ from energycomm.console import (
     account,
     additions,
     arrivals,
+    auditing,
     campaigns,
     customers,
     editing,
@@ -56,6 +57,7 @@ PARTS = (
     customers,
     entering,
     account,
+    auditing,
     manual,
 )
 """The modules with pages, each with its router."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from energycomm.billing.period import BLOCKING, NOTED, billing_period
 from energycomm.console.lifeline import LANES, draw, indexes, marks_of
+from energycomm.console.sheets import Column, Format, heads, in_order, sorts
 from energycomm.console.view import Reader, Shared, Words, address, page, words_of
 from energycomm.eis import tables
 from energycomm.eis.away import floor_of
@@ -18,11 +19,12 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.domain import declarations
 from energycomm.eis.timeline import Entry, Timeline, timelines
+from energycomm.eis.views import views_of
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant
 from energycomm.market.contract import Noticing
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.listsearch import OverdueSearch
+from energycomm.pipeline.listsearch import OverdueSearch, by
 from energycomm.texts import wording
 from energycomm.webservice.parameters import Cursor
 from energycomm.webservice.problems import not_found
@@ -57,11 +59,24 @@ def look_up(request: Request, person: Reader, shared: Shared, identifier: str = 
     return page(request, "access-points.html", identifier=identifier, known=found)
 
 
+OVERDUE = (
+    Column("Market", lambda one, _: one.market, "market", key=lambda one: one.market),
+    Column("Access point", lambda one, _: one.access_point, "access_point", key=lambda one: one.access_point),
+    Column("Supplied since", lambda one, _: one.supplied_since, "since", key=lambda one: one.supplied_since),
+    Column("Measured until", lambda one, _: one.measured_until, "until", key=lambda one: one.measured_until),
+    Column("Every (days)", lambda one, _: one.every, "every", right=True, key=lambda one: one.every),
+    Column("Days without", lambda one, _: one.missing, "missing", right=True, key=lambda one: one.missing),
+    Column("Days late", lambda one, _: one.late, "late", right=True, key=lambda one: one.late),
+)
+"""Heads of the page; its files have the columns of the command and of the API."""
+
+
 class Overdue(OverdueSearch):
     """The points of the page, or all as a file."""
 
-    format: Literal["", "csv", "xlsx"] = ""
+    sort: Annotated[str, *by(*sorts(OVERDUE))] | None = None
     cursor: Cursor = None
+    format: Format = ""
 
 
 @router.get("/access-points/overdue")
@@ -73,20 +88,33 @@ def overdue(
 ) -> Response:
     """The points that we supply and whose measures stay away, those that are missed longest first; or all as a file."""
     about(request, "overdue access points")
-    if asked.format:
-        return missed_sheet(shared, missed(shared, asked, MOST_MISSED).points, asked.format)
-    found = missed(shared, asked, MISSED, asked.cursor)
-    kept = {"market": asked.market or "", "usual": asked.usual, "grace": asked.grace}
+    words = words_of(request)
+    kept, path = asked.model_dump(exclude_defaults=True, exclude={"cursor", "format"}), "/access-points/overdue"
+    if asked.format or asked.sort:
+        found = in_order(OVERDUE, missed(shared, asked, MOST_MISSED).points, asked.sort)
+        if asked.format:
+            return missed_sheet(shared, found, asked.format)
+        listed, more = found[:LISTED], ""
+        number, cut = len(listed), len(found) > LISTED
+    else:
+        points = missed(shared, asked, MISSED, asked.cursor)
+        listed, number, cut = points.points, len(points.points), bool(points.next)
+        more = address(path, **kept, cursor=points.next) if points.next else ""
     markets = sorted(installed_adapters(shared.config.mapping_files))
     return page(
         request,
         "overdue.html",
-        found=found.points,
-        more=address("/access-points/overdue", **kept, cursor=found.next) if found.next else "",
+        found=listed,
+        number=number,
+        cut=cut,
+        more=more,
         further=asked.cursor is not None,
-        asked=kept,
+        asked=asked,
         markets=markets,
-        sheets={form: address("/access-points/overdue", **kept, format=form) for form in ("csv", "xlsx")},
+        saved=views_of(shared.store.engine, person.name, path[1:]),
+        kept=kept,
+        heads=heads(OVERDUE, words, path, kept, sort=asked.sort or "-late", possible=sorts(OVERDUE)),
+        sheets={form: address(path, **kept, format=form) for form in ("csv", "xlsx")},
     )
 
 

@@ -1,5 +1,5 @@
 """A person's own account: their password, their second factor, where they are signed in; and for administrators all
-people, all sessions and the audit.
+people and all sessions.
 
 Password and second factor are changed only by who gives the present password, and each change ends the person's
 sessions everywhere else.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from energycomm.console.entering import (
@@ -22,10 +22,9 @@ from energycomm.console.entering import (
     person_by_password,
     told_to_wait,
 )
-from energycomm.console.view import Anybody, Shared, address, page
-from energycomm.pipeline.listsearch import AUDIT_ACTIONS, AuditSearch
+from energycomm.console.view import Anybody, Shared, page
 from energycomm.texts import wording
-from energycomm.webservice import accounts, attempts, audit, passwords, sessions
+from energycomm.webservice import accounts, attempts, passwords, sessions
 from energycomm.webservice.accounts import Account
 from energycomm.webservice.identity import cookie_name, require
 from energycomm.webservice.parameters import Words
@@ -40,9 +39,6 @@ router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
 Administrator = Annotated[Person, Depends(require(Role.ADMINISTRATOR, scope=Scope.ADMINISTER))]
 Text = Annotated[str, Form()]
-
-LINES = 100
-"""Lines of the audit on a page."""
 
 
 @router.get("/account", openapi_extra=UNRECORDED)
@@ -163,27 +159,6 @@ def sign_out(request: Request, person: Administrator, shared: Shared, name: Word
     about(request, f"sessions of {name}")
     sessions.end_all(shared.store, name)
     return RedirectResponse("/people", 303)
-
-
-class Listing(AuditSearch):
-    """Lines of the audit on a page."""
-
-    cursor: Words | None = None
-
-
-@router.get("/audit")
-def audit_page(
-    request: Request, person: Administrator, shared: Shared, asked: Annotated[Listing, Query()]
-) -> HTMLResponse:
-    """Who read or changed what, the newest first; looking is a line too."""
-    asked.known(shared.store.engine)
-    try:
-        found = audit.list_audit(shared.store, **asked.model_dump(), limit=LINES)
-    except (ValueError, OverflowError):
-        raise Problem("API_INVALID", "This is no place in the list.", target="cursor", value=asked.cursor) from None
-    kept = {name: request.query_params.get(name) for name in AuditSearch.model_fields}
-    more = address("/audit", **kept, cursor=found.next) if found.next else None
-    return page(request, "audit.html", entries=found.entries, kept=kept, more=more, actions=AUDIT_ACTIONS)
 
 
 def leaving_page(request: Request, address: str) -> Response:

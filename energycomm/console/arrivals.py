@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from sqlalchemy import Engine
 
 from energycomm.console.messages import PAGE, SHEET_PAGE
-from energycomm.console.sheets import Column, Format, heads, sheet
+from energycomm.console.sheets import Column, Format, absent_from, heads, sheet
 from energycomm.console.view import Shared, Worker, address, page, words_of
 from energycomm.eis.envelopes import ENVELOPE_ORDERS, EnvelopeSummary, list_envelopes, show_envelope
 from energycomm.eis.states import ENVELOPE_STATES
@@ -50,7 +50,7 @@ class Listing(EnvelopeSearch):
 def listing(request: Request, person: Worker, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """What arrived, the newest first unless it is sorted otherwise."""
     engine, words = shared.store.engine, words_of(request)
-    asked.known(engine)
+    absent = absent_from(asked, engine)
     if asked.format:
         return sheet(COLUMNS, words, _all(engine, asked), asked.format, "envelopes")
     try:
@@ -62,6 +62,7 @@ def listing(request: Request, person: Worker, shared: Shared, asked: Annotated[L
         request,
         "envelopes.html",
         envelopes=found.envelopes,
+        absent=absent,
         more=address("/envelopes", **kept, cursor=found.next) if found.next else None,
         state=asked.state,
         states=ENVELOPE_STATES,

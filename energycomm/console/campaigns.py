@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from energycomm.console import trials
 from energycomm.console.jobs import Job
 from energycomm.console.selection import Done
+from energycomm.console.sheets import MOST_ROWS, Column, Format, heads, in_order, sheet, sorts
 from energycomm.console.trials import MOST_ACTIONS, Ticketed, Trial
-from energycomm.console.view import Consultant, Reader, Shared, page
+from energycomm.console.view import Consultant, Reader, Shared, address, page, words_of
 from energycomm.correction import campaign
 from energycomm.correction.planning import difference
+from energycomm.eis.views import views_of
+from energycomm.pipeline.listsearch import ListSearch, Words, by
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
@@ -23,6 +26,33 @@ DIFFERENCES = 20
 """Messages whose difference a dry run's page shows at once."""
 
 ITEMS = 500
+
+
+LISTED = 200
+"""Campaigns of the page; its files hold all."""
+
+
+def _people(one: campaign.CampaignRecord) -> str:
+    return ", ".join(filter(None, (one.by, one.approved_by)))
+
+
+COLUMNS = (
+    Column("No.", lambda one, _: one.id, "id", right=True, key=lambda one: one.id),
+    Column("Script", lambda one, _: one.script, "script", key=lambda one: one.script),
+    Column("State", lambda one, words: words.t(one.state), "state", key=lambda one: one.state),
+    Column("By", lambda one, _: _people(one), "by", key=_people),
+    Column("Why", lambda one, _: one.why),
+    Column("When", lambda one, words: words.when(one.created_at), "created", key=lambda one: one.created_at),
+    Column("Actions", lambda one, _: sum(one.items.values()), "actions", True, lambda one: sum(one.items.values())),
+    Column("Freed", lambda one, _: one.freed, "freed", right=True, key=lambda one: one.freed),
+)
+
+
+class Listing(ListSearch):
+    """The order of the page."""
+
+    sort: Annotated[Words, *by(*sorts(COLUMNS))] | None = None
+    format: Format = ""
 
 
 @router.get("/trials/{job_id}")
@@ -86,9 +116,24 @@ def _job(request: Request, job_id: str) -> Job:
 
 
 @router.get("/campaigns")
-def listing(request: Request, person: Reader, shared: Shared) -> HTMLResponse:
-    """The campaigns, the newest first."""
-    return page(request, "campaigns.html", campaigns=campaign.campaigns(shared.store, limit=200))
+def listing(request: Request, person: Reader, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
+    """The campaigns, the newest first unless they are sorted otherwise."""
+    words = words_of(request)
+    whole = asked.format or asked.sort
+    found = in_order(COLUMNS, campaign.campaigns(shared.store, limit=MOST_ROWS if whole else LISTED + 1), asked.sort)
+    if asked.format:
+        return sheet(COLUMNS, words, found, asked.format, "campaigns")
+    kept = {"sort": asked.sort} if asked.sort else {}
+    return page(
+        request,
+        "campaigns.html",
+        campaigns=found[:LISTED],
+        cut=len(found) > LISTED,
+        saved=views_of(shared.store.engine, person.name, "campaigns"),
+        kept=kept,
+        heads=heads(COLUMNS, words, "/campaigns", kept, sort=asked.sort or "-id", possible=sorts(COLUMNS)),
+        sheets={form: address("/campaigns", **kept, format=form) for form in ("csv", "xlsx")},
+    )
 
 
 @router.get("/campaigns/{number}")

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import Response
+from pydantic import Field
 
-from energycomm.console.view import Reader, Shared, page, words_of
+from energycomm.console.sheets import Column, Format, heads
+from energycomm.console.sheets import sheet as table
+from energycomm.console.view import Reader, Shared, address, page, words_of
+from energycomm.eis.views import views_of
+from energycomm.invoicing.gathering import InvoiceSummary
 from energycomm.invoicing.words import CHECKS, value_in
-from energycomm.webservice.parameters import Market
+from energycomm.pipeline.listsearch import InvoiceSearch
+from energycomm.webservice.parameters import LARGEST, Market
 from energycomm.webservice.recording import RecordedRoute, about
-from energycomm.webservice.routes.invoices import Before, Invoice, checked, listed, sheet
+from energycomm.webservice.routes.invoices import Invoice, checked, listed, sheet
+from energycomm.webservice.services import Services
 
 router = APIRouter(prefix="/invoices", route_class=RecordedRoute, include_in_schema=False)
 
@@ -20,12 +28,56 @@ SHOWN = 500
 """Invoices of a list; findings on the page: all of them are in the disputes."""
 
 
+COLUMNS = (
+    Column("Market", lambda one, _: one.market),
+    Column("Grid invoice", lambda one, _: one.invoice),
+    Column("Date", lambda one, words: words.day(one.invoice_date, one.market)),
+    Column("Net total", lambda one, _: one.total, right=True),
+    Column("Sum of the charges", lambda one, _: one.charged, right=True),
+    Column("Charges there", lambda one, _: one.charges, right=True),
+    Column("Announced", lambda one, _: one.announced, right=True),
+    Column("Findings", lambda one, _: one.contradictions, right=True),
+    Column("Contested", lambda one, _: one.contested, right=True),
+)
+"""An invoice is checked when it is shown: no column is known of all of them, to sort by."""
+
+
+class Listing(InvoiceSearch):
+    """The invoices of the page."""
+
+    cursor: int | None = Field(default=None, ge=1, le=LARGEST)
+    format: Format = ""
+
+
 @router.get("")
-def listing(
-    request: Request, person: Reader, shared: Shared, market: Market = None, cursor: Before = None
-) -> HTMLResponse:
+def listing(request: Request, person: Reader, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """The invoices, those of which a message came last first."""
-    return page(request, "invoices.html", found=listed(shared, market or None, cursor, LISTED), market=market or "")
+    if asked.format:
+        return table(COLUMNS, words_of(request), _all(shared, asked.market), asked.format, "invoices")
+    found = listed(shared, asked.market, asked.cursor, LISTED)
+    kept = {"market": asked.market} if asked.market else {}
+    return page(
+        request,
+        "invoices.html",
+        found=found,
+        more=address("/invoices", **kept, cursor=found.next) if found.next else None,
+        market=asked.market,
+        markets=sorted(shared.gateway.markets),
+        saved=views_of(shared.store.engine, person.name, "invoices"),
+        kept=kept,
+        heads=heads(COLUMNS, words_of(request), "/invoices", kept, sort=None, possible=()),
+        sheets={form: address("/invoices", **kept, format=form) for form in ("csv", "xlsx")},
+    )
+
+
+def _all(shared: Services, market: str | None) -> Iterator[InvoiceSummary]:
+    before: str | None = None
+    while True:
+        found = listed(shared, market, None if before is None else int(before), LISTED)
+        yield from found.items
+        if found.next is None:
+            return
+        before = found.next
 
 
 @router.get("/{invoice:path}")

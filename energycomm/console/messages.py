@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, select
 
+from energycomm.choices import UnknownWord
 from energycomm.console.raw import Leaves, Piece, piece_of
 from energycomm.console.sheets import Column, Format, heads, sheet
 from energycomm.console.view import Reader, Shared, Words, address, is_fragment, page, words_of
@@ -50,6 +51,10 @@ COLUMNS = (
 )
 
 
+NOTHING = MessageFilter(envelope=0)
+"""The filter that no message passes."""
+
+
 class Browsing(MessageSearch):
     """The filters as the address has them; days are civil days in the legal time of the pages."""
 
@@ -69,7 +74,14 @@ def browse(
     if asked.id:
         return RedirectResponse(address("/find", q=asked.id, open="true"), 303)
     words = words_of(request)
-    wanted = filter_of(shared, asked, words.taste.zone)
+    absent = None
+    try:
+        wanted = filter_of(shared, asked, words.taste.zone)
+    except UnknownWord as unknown:
+        if asked.format:
+            raise
+        # Of a kept view that outlives what it names, or comes before it: an empty list that says so.
+        absent, wanted = unknown, NOTHING
     unsorted = None
     if wanted.order not in (possible := orders_of(wanted)):
         # A filter was added to a sorted list: it is shown as it can be, and says so.
@@ -94,7 +106,7 @@ def browse(
     with reading(shared.store.engine) as connection:
         values |= _choices(connection, words)
         values["number"] = number_of(connection, wanted)
-    values["unsorted"] = unsorted
+    values |= {"unsorted": unsorted, "absent": absent}
     values["saved"] = views_of(shared.store.engine, person.name, "messages")
     return page(request, "messages.html", wanted=typed, kept=kept, **values)
 

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import Field
 
-from energycomm.choices import one_of
-from energycomm.console.sheets import Column, Format, heads, sheet
-from energycomm.console.view import Shared, Words, Worker, address, page, words_of
+from energycomm.choices import closed, one_of
+from energycomm.console.sheets import Column, Format, heads, in_order, sheet, sorts
+from energycomm.console.view import Shared, Worker, address, page, words_of
+from energycomm.console.view import Words as Language
 from energycomm.eis.database import reading
 from energycomm.eis.tallies import Frequency, rule_frequencies
+from energycomm.eis.views import views_of
 from energycomm.engine.rule import RULE_SETS, Rule
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.verdicts import Severity
+from energycomm.pipeline.listsearch import ListSearch, Words, by
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
-
-COLUMNS = (
-    Column("Code", lambda one, _: one.rule.error_code or one.rule.code, "code"),
-    Column("Rule", lambda one, words: f"{one.rule.title}. {words.t(one.rule.sentence)}", "rule"),
-    Column("Market", lambda one, words: words.t(one.rule.market), "market"),
-    Column("Messages now", lambda one, _: one.messages, "messages", right=True),
-    Column("Found ever", lambda one, _: one.ever, "ever", right=True),
-)
 
 
 class Listed(NamedTuple):
@@ -48,43 +43,57 @@ class Listed(NamedTuple):
         return self.often.ever if self.often else 0
 
 
+def _code(one: Listed, _: Language) -> str:
+    return one.rule.error_code or one.rule.code
+
+
+def _sentences(one: Listed, words: Language) -> str:
+    return f"{words.t(one.rule.title)}. {words.t(one.rule.sentence)}"
+
+
+COLUMNS = (
+    Column("Code", _code, "code", key=lambda one: (one.rule.error_code, one.rule.code)),
+    Column("Rule", _sentences, "rule", key=lambda one: one.rule.title),
+    Column("Market", lambda one, words: words.t(one.rule.market), "market", key=lambda one: one.rule.market),
+    Column("Messages now", lambda one, _: one.messages, "messages", right=True, key=lambda one: one.messages),
+    Column("Found ever", lambda one, _: one.ever, "ever", right=True, key=lambda one: one.ever),
+)
+
+
+class Listing(ListSearch):
+    """The filters and the order of the page."""
+
+    market: Words = Field(default="", max_length=20)
+    rule_set: Annotated[Words, *closed("rule set", (*RULE_SETS, "all"))] = "validation_in"
+    q: Words = Field(default="", max_length=200)
+    sort: Annotated[Words, *by(*sorts(COLUMNS))] | None = None
+    format: Format = ""
+
+
 router = APIRouter(prefix="/rules", route_class=RecordedRoute, include_in_schema=False)
 
 
 @router.get("", openapi_extra=UNRECORDED)
-def listing(
-    request: Request,
-    person: Worker,
-    shared: Shared,
-    market: str = "",
-    rule_set: str = "validation_in",
-    q: str = "",
-    sort: str = "",
-    form: Annotated[Format, Query(alias="format")] = "",
-) -> Response:
+def listing(request: Request, person: Worker, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """The rules in force today, the most frequent first; those that warn after those that refuse."""
     catalogue = shared.gateway.catalogue
     markets = ("common", *catalogue.markets)
-    market = one_of("market", market, markets, "market with rules") if market else ""
-    rule_set = one_of("rule_set", rule_set, RULE_SETS, "rule set") if rule_set else ""
-    possible = [one.sort for one in COLUMNS if one.sort]
-    sort = one_of("sort", sort, [*possible, *(f"-{one}" for one in possible)], "column to sort by") if sort else ""
+    market = one_of("market", asked.market, markets, "market with rules") if asked.market else ""
     with reading(shared.store.engine) as connection:
         counted = {severity: rule_frequencies(connection, severity) for severity in SEVERITIES}
-    asked, words = q.lower().split(), words_of(request)
+    looked_for, words = asked.q.lower().split(), words_of(request)
     found = [
         Listed(rule, counted[rule.severity].get(rule.code))
         for rule in catalogue.in_force(datetime.now(UTC).date())
         if (not market or rule.market.upper() == market.upper() or market in rule.markets)
-        and (not rule_set or rule.rule_set == rule_set)
-        and all(word in _told(rule, words).lower() for word in asked)
+        and asked.rule_set in ("all", rule.rule_set)
+        and all(word in _told(rule, words).lower() for word in looked_for)
     ]
-    found.sort(key=_by_frequency)
-    if sort:
-        found.sort(key=_KEYS[sort.removeprefix("-")], reverse=sort.startswith("-"))
-    kept = {"market": market, "rule_set": rule_set, "q": q, "sort": sort}
-    if form:
-        return sheet(COLUMNS, words, found, form, "rules")
+    found = in_order(COLUMNS, sorted(found, key=_by_frequency), asked.sort)
+    if asked.format:
+        return sheet(COLUMNS, words, found, asked.format, "rules")
+    kept = {"market": market, "rule_set": asked.rule_set, "q": asked.q, "sort": asked.sort}
+    kept = {name: value for name, value in kept.items() if value}
     most = {
         severity: max((one.messages for one in found if one.rule.severity == severity), default=0)
         for severity in SEVERITIES
@@ -95,11 +104,13 @@ def listing(
         rules=found,
         market=market,
         markets=markets,
-        rule_set=rule_set,
+        rule_set=asked.rule_set,
         rule_sets=RULE_SETS,
-        q=q,
-        sort=sort,
-        heads=heads(COLUMNS, words, "/rules", kept, sort=sort or "-messages", possible=possible),
+        q=asked.q,
+        sort=asked.sort,
+        saved=views_of(shared.store.engine, person.name, "rules"),
+        kept=kept,
+        heads=heads(COLUMNS, words, "/rules", kept, sort=asked.sort or "-messages", possible=sorts(COLUMNS)),
         sheets={one: address("/rules", **kept, format=one) for one in ("csv", "xlsx")},
         most=most,
         version=catalogue.version,
@@ -118,7 +129,7 @@ def show(request: Request, code: str, person: Worker, shared: Shared) -> HTMLRes
     return page(request, "rule.html", rules=told, counted=counted)
 
 
-def _told(rule: Rule, words: Words) -> str:
+def _told(rule: Rule, words: Language) -> str:
     """What a rule is looked for by: its codes, and its words in English and in the visitor's language."""
     texts = (rule.title, rule.sentence)
     return " ".join((rule.code, rule.error_code, *texts, *map(words.t, texts)))
@@ -126,12 +137,3 @@ def _told(rule: Rule, words: Words) -> str:
 
 def _by_frequency(one: Listed) -> tuple[bool, int, int]:
     return one.rule.severity == "warning", -one.messages, -one.ever
-
-
-_KEYS: Mapping[str, Callable[[Listed], Any]] = {
-    "code": lambda one: (one.rule.error_code, one.rule.code),
-    "rule": lambda one: one.rule.title,
-    "market": lambda one: one.rule.market,
-    "messages": lambda one: one.messages,
-    "ever": lambda one: one.ever,
-}

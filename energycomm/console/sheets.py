@@ -6,12 +6,14 @@ import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from threading import BoundedSemaphore
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from fastapi.responses import Response, StreamingResponse
 from msgspec import Struct
+from sqlalchemy import Engine
 
 from energycomm.cells import write_csv
+from energycomm.choices import UnknownWord
 from energycomm.console.view import Words, address
 from energycomm.portfolio.files import workbook
 from energycomm.webservice.problems import Problem
@@ -37,12 +39,47 @@ class Column(Struct, frozen=True):
       cell: what stands there, for a file.
       sort: name of the column for `sort`; None where the list is not sorted by it.
       right: whether its values are numbers.
+      key: what a list that is read whole is sorted by (`in_order`); None where the store sorts it.
     """
 
     title: str
     cell: Callable[[Any, Words], object]
     sort: str | None = None
     right: bool = False
+    key: Callable[[Any], Any] | None = None
+
+
+def sorts(columns: Sequence[Column]) -> tuple[str, ...]:
+    """What a list can be sorted by."""
+    return tuple(one.sort for one in columns if one.sort is not None)
+
+
+def in_order(columns: Sequence[Column], rows: Iterable[Any], sort: str | None) -> list[Any]:
+    """The rows of a list that is read whole, by one of its columns; those with nothing there are last.
+
+    Args:
+      columns: of the list.
+      rows: in the order that holds without another, and among equals.
+      sort: name of the column, from the end with - before it.
+    """
+    rows = list(rows)
+    key = next((one.key for one in columns if sort is not None and one.sort == sort.removeprefix("-")), None)
+    if sort is None or key is None:
+        return rows
+    there = [row for row in rows if key(row) is not None]
+    there.sort(key=key, reverse=sort.startswith("-"))
+    return there + [row for row in rows if key(row) is None]
+
+
+class Listed(Protocol):
+    """The filters of a list that is a page or a file."""
+
+    @property
+    def format(self) -> Format:
+        """The form that is asked for."""
+
+    def absent(self, engine: Engine) -> UnknownWord | None:
+        """What they name and the store has not."""
 
 
 class Head(Struct, frozen=True):
@@ -82,6 +119,18 @@ def heads(
         order = ("descending" if falling else "ascending") if here else ""
         found.append(Head(words.t(one.title), link, order, one.right))
     return found
+
+
+def absent_from(asked: Listed, engine: Engine) -> UnknownWord | None:
+    """What the filters of a page name and the store has not: the page says so; None where all is there.
+
+    Raises:
+      UnknownWord: a file is asked for: it would hold nothing, and could not say why.
+    """
+    absent = asked.absent(engine)
+    if absent is not None and asked.format:
+        raise absent
+    return absent
 
 
 def sheet(columns: Sequence[Column], words: Words, rows: Iterable[Any], form: Format, name: str) -> Response:

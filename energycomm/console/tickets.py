@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import select
 
 from energycomm.choices import closed
-from energycomm.console.sheets import Column, Format, heads, sheet
+from energycomm.console.sheets import Column, Format, absent_from, heads, sheet
 from energycomm.console.view import Consultant, Reader, Shared, address, page, words_of
 from energycomm.correction.tickets import change_ticket, delegate, tickets
 from energycomm.eis import tables
@@ -52,7 +52,7 @@ class Listing(TicketSearch):
 def listing(request: Request, person: Reader, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """The tickets in a state, those that are due first."""
     words, sort = words_of(request), asked.sort or "due"
-    asked.known(shared.store.engine)
+    absent = absent_from(asked, shared.store.engine)
     found = tickets(shared.store, state=None if asked.state == "all" else asked.state, sort=sort)
     mine = [one for one in found if asked.owner in (None, one.owner)]
     if asked.format:
@@ -62,6 +62,7 @@ def listing(request: Request, person: Reader, shared: Shared, asked: Annotated[L
         request,
         "tickets.html",
         tickets=mine,
+        absent=absent,
         state=asked.state,
         states=TICKET_STATES,
         owner=asked.owner,

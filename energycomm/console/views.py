@@ -10,11 +10,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
+from energycomm.console.access_points import Overdue
 from energycomm.console.arrivals import Listing as EnvelopeListing
+from energycomm.console.campaigns import Listing as CampaignListing
+from energycomm.console.invoices import Listing as InvoiceListing
 from energycomm.console.messages import Browsing
+from energycomm.console.rules import Listing as RuleListing
 from energycomm.console.tickets import Listing as TicketListing
 from energycomm.console.view import Reader, Shared
 from energycomm.console.worklists import Listing as RequestListing
+from energycomm.console.worklists import Quarantined
 from energycomm.eis.views import drop_view, keep_view
 from energycomm.pipeline.listsearch import ListSearch
 from energycomm.webservice.parameters import Words
@@ -28,6 +33,11 @@ LISTS: dict[str, type[ListSearch]] = {
     "tickets": TicketListing,
     "requests": RequestListing,
     "envelopes": EnvelopeListing,
+    "quarantine": Quarantined,
+    "rules": RuleListing,
+    "campaigns": CampaignListing,
+    "invoices": InvoiceListing,
+    "access-points/overdue": Overdue,
 }
 """Lists whose views can be kept -> their filters."""
 

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, select
 
 from energycomm.choices import closed
 from energycomm.console.messages import PAGE, SHEET_PAGE, all_messages
-from energycomm.console.sheets import Column, Format, heads, sheet
+from energycomm.console.sheets import Column, Format, absent_from, heads, sheet
 from energycomm.console.trials import scripts_of
 from energycomm.console.view import Reader, Shared, address, page, words_of
 from energycomm.eis import tables
@@ -99,6 +99,10 @@ def quarantine(request: Request, person: Reader, shared: Shared, asked: Annotate
         number=number,
         scripts=[one for one in scripts.values() if one.declared.selection.waits_for],
         now=datetime.now(UTC),
+        saved=views_of(engine, person.name, "quarantine"),
+        kept={name: value for name, value in kept.items() if value},
+        market=asked.market,
+        markets=sorted(shared.gateway.markets),
         heads=heads(WAITING, words, "/quarantine", kept, sort=asked.sort or f"-{ARRIVAL}", possible=ORDERS),
         sheets={form: address("/quarantine", **kept, format=form) for form in ("csv", "xlsx")},
     )
@@ -173,7 +177,7 @@ def requests(request: Request, person: Reader, shared: Shared, asked: Annotated[
     if asked.state == OWED:
         return _owed(request, shared, asked)
     words = words_of(request)
-    asked.known(shared.store.engine)
+    absent = absent_from(asked, shared.store.engine)
     if asked.format:
         return sheet(COLUMNS, words, _all_requests(shared.store.engine, asked), asked.format, "requests")
     found = list_requests(shared.store.engine, **asked.wanted, cursor=asked.before, limit=PAGE)
@@ -184,6 +188,7 @@ def requests(request: Request, person: Reader, shared: Shared, asked: Annotated[
         asked.state or "",
         asked.market,
         requests=found,
+        absent=absent,
         more=more,
         saved=views_of(shared.store.engine, person.name, "requests"),
         kept={name: value for name, value in kept.items() if value},
@@ -233,11 +238,8 @@ def _all_owed(shared: Services, asked: Listing) -> Iterator[OwedAnswer]:
 
 def _requests(request: Request, state: str, market: str | None, **values: Any) -> HTMLResponse:
     chosen: dict[str, Any] = {"state": state, "states": (*REQUEST_STATES, "all", OWED), "market": market}
-    return page(
-        request,
-        "requests.html",
-        **{"requests": (), "owed": (), "more": None, "sheets": {}, "saved": {}, "kept": {}} | chosen | values,
-    )
+    none: dict[str, Any] = {"requests": (), "owed": (), "absent": None, "more": None}
+    return page(request, "requests.html", **none | {"sheets": {}, "saved": {}, "kept": {}} | chosen | values)
 
 
 @router.get("/requests/{number}")

@@ -113,27 +113,18 @@ def start(
     """
     if key is not None and (known := by_key(store, key)) is not None:
         return known
-    content = msgspec.json.encode(dict(parameters or {})).decode()
-    name, digest = (script.name, script.digest) if script is not None else ("edit", "")
     coming = iter(items)
     piece = list(islice(coming, _PIECE))
     whole = len(piece) < _PIECE
+    row = {
+        **_campaign_row(script, parameters, by, why, key),
+        "state": "planned" if whole else "cancelled",
+        "selected": _number(selected, len(piece)) if whole else len(piece),
+    }
     try:
         with store.transaction() as tx:
             (campaign_id,) = tx.reserve(tables.campaign, 1)
-            row = {
-                "id": campaign_id,
-                "script": name,
-                "digest": digest,
-                "parameters": content,
-                "state": "planned" if whole else "cancelled",
-                "by": by[:120],
-                "why": why[:400],
-                "key": key,
-                "created_at": now_micros(),
-                "selected": _number(selected, len(piece)) if whole else len(piece),
-            }
-            tx.insert(tables.campaign, [row])
+            tx.insert(tables.campaign, [{"id": campaign_id, **row}])
             tx.insert(tables.campaign_item, [_item_row(campaign_id, item) for item in piece])
     except Conflict:
         known = None if key is None else by_key(store, key)
@@ -143,6 +134,22 @@ def start(
     if not whole:
         _add(store, campaign_id, coming, len(piece), selected)
     return campaign_id
+
+
+def _campaign_row(
+    script: LoadedScript | None, parameters: Mapping[str, str] | None, by: str, why: str, key: str | None
+) -> NewRow:
+    """What is known of a campaign before its items."""
+    name, digest = (script.name, script.digest) if script is not None else ("edit", "")
+    return {
+        "script": name,
+        "digest": digest,
+        "parameters": msgspec.json.encode(dict(parameters or {})).decode(),
+        "by": by[:120],
+        "why": why[:400],
+        "key": key,
+        "created_at": now_micros(),
+    }
 
 
 def _add(

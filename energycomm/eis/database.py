@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import time
@@ -320,7 +321,7 @@ def _address(url: str) -> URL:
         address = read_address(url)
         backend = address.get_backend_name()
     except (ArgumentError, NoSuchModuleError):
-        raise UserError("The address of the database cannot be read.", ADDRESS, EXIT_DATABASE) from None
+        raise UserError("The address of the database cannot be read.", _meant(url), EXIT_DATABASE) from None
     if backend in ("postgresql", "postgres"):
         return address.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
@@ -328,6 +329,14 @@ def _address(url: str) -> URL:
     if address.database in (None, "", ":memory:"):
         raise UserError("The SQLite database needs a file.", ADDRESS, EXIT_DATABASE)
     return address.set(drivername="sqlite+pysqlite")
+
+
+def _meant(url: str) -> str:
+    """What to write in place of an address that cannot be read; the file, where the path of one was given."""
+    # A line with `=` or `@` may be of another form and hold a password.
+    if "://" in url or not re.fullmatch(r"[^\s=@:]+", url):
+        return ADDRESS
+    return f"Of a file, write sqlite:///{url}; otherwise postgresql://user:password@host:5432/name."
 
 
 def _postgres(address: URL) -> Engine:

@@ -138,12 +138,22 @@ class ListSearch(BaseModel):
         Raises:
           UnknownWord: something that it names is not there.
         """
-        asked = {name: one for name, one in self.stored.items() if getattr(self, name) is not None}
-        if asked:
-            with reading(engine) as connection:
-                for name, one in asked.items():
-                    _refuse_absent(connection, name, getattr(self, name), one)
+        if (absent := self.absent(engine)) is not None:
+            raise absent
         return self
+
+    def absent(self, engine: Engine) -> UnknownWord | None:
+        """What it names and the store has not, with those like it; None where all is there.
+
+        A program is refused for it. A page shows it above an empty list: a kept view outlives what it names, and may
+        come before it.
+        """
+        asked = {name: one for name, one in self.stored.items() if getattr(self, name) is not None}
+        if not asked:
+            return None
+        with reading(engine) as connection:
+            found = (_absent(connection, name, getattr(self, name), one) for name, one in asked.items())
+            return next((one for one in found if one is not None), None)
 
     @model_validator(mode="before")
     @classmethod
@@ -153,13 +163,13 @@ class ListSearch(BaseModel):
         return {name: value for name, value in given.items() if not isinstance(value, str) or value.strip()}
 
 
-def _refuse_absent(connection: Connection, name: str, value: Any, one: Stored) -> None:
+def _absent(connection: Connection, name: str, value: Any, one: Stored) -> UnknownWord | None:
     for column in one.columns:
         if connection.execute(select(literal(1)).where(column == value).limit(1)).first() is not None:
-            return
+            return None
     close = list(one.close(connection, str(value)))
     advice = advice_of(str(value), close) if close else one.advice
-    raise UnknownWord(name, str(value), f"{str(value)!r} is no {one.what}.", advice)
+    return UnknownWord(name, str(value), f"{str(value)!r} is no {one.what}.", advice)
 
 
 class EnvelopeSearch(ListSearch):

@@ -33,7 +33,7 @@ def test_a_view_is_kept_shown_to_its_person_replaced_and_removed(site: Site) -> 
         ({"what": "requests", "name": "x", "query": "sort=owner"}, 422),
         ({"what": "messages", "name": " ", "query": "state=rejected"}, 422),
         ({"what": "messages", "name": "x" * 81, "query": "state=rejected"}, 422),
-        ({"what": "rules", "name": "x", "query": ""}, 404),
+        ({"what": "people", "name": "x", "query": ""}, 404),
         ({"what": "//elsewhere.example", "name": "x", "query": ""}, 404),
     ],
 )

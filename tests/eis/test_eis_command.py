@@ -91,6 +91,15 @@ def test_two_stores_are_compared(address: str, tmp_path: Path) -> None:
     assert json.loads(run("compare", other, "--json")) == {"equal": True, "differences": [], "more": False}
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("other.db", "sqlite:///other.db"), ("dbname=x password=secret", "")])
+def test_a_path_in_place_of_an_address_is_told_as_what_it_should_be(address: str, typed: str, meant: str) -> None:
+    run("upgrade")
+    with pytest.raises(UserError, match="address of the database cannot be read") as refused:
+        run("compare", typed)
+    assert meant in str(refused.value.advice)
+    assert "secret" not in str(refused.value.advice)
+
+
 def test_partitions_go_out_and_in_by_one_command_each(address: str) -> None:
     """A SQLite store says that it has none."""
     run("upgrade")

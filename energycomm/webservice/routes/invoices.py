@@ -28,9 +28,6 @@ router = APIRouter(prefix="/invoices", tags=["invoices"], route_class=RecordedRo
 
 CSV = "text/csv"
 Invoice = Annotated[Words, Path(max_length=64, description="Number of the invoice; it may hold a slash.")]
-Before = Annotated[
-    int | None, Query(alias="cursor", ge=1, le=LARGEST, description="Continue where a former answer ended: its `next`.")
-]
 
 
 class Search(InvoiceSearch):

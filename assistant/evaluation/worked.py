@@ -35,7 +35,7 @@ Form = Literal["number", "set", "value", "parts", "yes", "date", "state", "refus
 UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
 """Written before the grammar, by somebody who did not write it; nobody develops with it."""
 
-DEVELOPMENT = UNSEEN.with_name("worked_development.jsonl")
+DEVELOPMENT = tuple(UNSEEN.with_name(f"worked_{name}.jsonl") for name in ("development", "consultants"))
 """Those that the grammar was written with: a line has one gold and the ways in which it was asked."""
 
 OTHERS = ("also", "third", "fourth", "ties")
@@ -286,17 +286,18 @@ def _holds(text: str, part: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(plain(part))}(?!\w)", plain(text)) is not None
 
 
-def measure(config: Config, path: Path = UNSEEN) -> list[tuple[Question, Given, bool]]:
+def measure(config: Config, *paths: Path) -> list[tuple[Question, Given, bool]]:
     """Ask every question of a set and judge the answers.
 
     Args:
       config: its rules and its store, which is SQLite.
-      path: the set.
+      paths: the sets.
     """
     house = House(config)
     database = make_url(config.database_url).database
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as store:
-        asked = list(questions(path, catalogue(config.rules_folder), store))
+        known = catalogue(config.rules_folder)
+        asked = [question for path in paths for question in questions(path, known, store)]
     found = []
     for question in asked:
         readings = [*_given(house.reply(question.text))] or [Given(False, "", (), "")]
@@ -318,7 +319,7 @@ def _given(reply: Reply | None) -> Iterator[Given]:
 def _main(database: str, *options: str) -> None:
     settings: dict[str, Any] = {"database": database}
     development = "--development" in options
-    judged = measure(Config(**settings), DEVELOPMENT if development else UNSEEN)
+    judged = measure(Config(**settings), *(DEVELOPMENT if development else (UNSEEN,)))
     if development:  # the unseen ones are never shown
         for question, given, well in judged:
             if not well:

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from msgspec import Struct
 
-from assistant.operations.catalogue import plain
+from assistant.operations.plaintext import plain
 
 DAY_MARK = "§d"
 """Stands in a question where it names days."""

@@ -21,17 +21,23 @@ Code = Annotated[str, Meta(min_length=1, max_length=120)]
 Market = Annotated[str, Meta(pattern=r"^([A-Z]{2}|common)$")]
 Number = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
 Limit = Annotated[int, Meta(ge=1, le=1000)]
+Few = Annotated[int, Meta(ge=0, le=100_000)]
 
 Field = Literal[
-    "title", "sentence", "condition", "kinds", "markets", "set", "severity", "class", "ebix", "market_code", "source",
+    "rule", "title", "sentence", "condition", "kinds", "markets", "set", "severity", "class", "ebix", "market_code",
+    "source",
     "field", "comment", "repair", "validity", "file", "reads", "error_code", "asks",
 ]  # fmt: skip
 FIELDS: tuple[Field, ...] = get_args(Field)
 
 Direction = Literal["in", "out"]
 Stage = Literal["validation", "qualification", "rejection"]
-Missing = Literal["ebix", "market_code", "repair"]
-RuleGroup = Literal["market", "severity", "class", "kind", "set", "ebix", "file", "repair"]
+Attribute = Literal[
+    "market", "kind", "set", "severity", "class", "ebix", "market_code", "error_code", "repair", "file", "source",
+    "field", "title",
+]  # fmt: skip
+ATTRIBUTES: tuple[Attribute, ...] = get_args(Attribute)
+"""What a rule has: each can restrict, group and be listed itself."""
 
 Thing = Literal[
     "message", "envelope", "request", "ticket", "notification", "incident", "access_point", "finding", "freed",
@@ -51,6 +57,13 @@ class Operation(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     does: ClassVar[str] = ""
 
 
+class Unlike(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An attribute that is not this."""
+
+    attribute: Attribute
+    value: Text
+
+
 class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Which rules; what is not given does not restrict.
 
@@ -58,59 +71,66 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
       markets: rules of these markets' folders; `common` for those of all markets.
       shared: with the common rules that judge the markets' messages too.
       kinds, every: that judge one of these kinds, or every one of them.
-      file: that stand in a file of this name.
-      flow: that name this message type of the market in their condition or source: C15.
-      set: of this rule set.
-      direction, stage: of the sets for what comes in or goes out; of validation, qualification or rejection.
-      severity, error_class, other_class: as their findings carry them; not of this class.
-      ebix: with this ebIX reason.
-      missing, having: that lack this, or have all of these.
       alone: that judge no other kind.
-      repair: with this correction script; empty text for any.
+      wide, narrow: that judge at least, or at most, so many kinds.
+      flow: that name this message type of the market in their condition or source: C15.
+      direction, stage: of the sets for what comes in or goes out; of validation, qualification or rejection.
+      set, severity, error_class: of this rule set, as their findings carry them.
+      ebix, repair, field: with this ebIX reason, this correction script, pointing at this field.
+      file: that stand in a file of this name.
+      code: whose error code begins with this: FR-R.
+      source: whose source has these words.
+      having, missing: that have all of these attributes, or lack all of these.
+      unlike: whose attribute is none of these.
       on, off: in force, or not in force, on this day.
       since, until: whose validity begins on a day from `since` to before `until`.
       changes: whose validity begins or ends; those that always hold are left out.
-      code: whose error code begins with this: FR-R.
-      words: whose title, sentence or comment has all of these words.
-      source: whose source has these words.
-      field: that point at this field.
+      words, language: whose title or sentence has all of these words, in English or in this language.
     """
 
     markets: tuple[Market, ...] = ()
     shared: bool = False
     kinds: tuple[Text, ...] = ()
     every: bool = False
-    file: Text | None = None
+    alone: bool = False
+    wide: Few | None = None
+    narrow: Few | None = None
     flow: Text | None = None
-    set: RuleSet | None = None
     direction: Direction | None = None
     stage: Stage | None = None
+    set: RuleSet | None = None
     severity: Severity | None = None
     error_class: ErrorClass | None = None
     ebix: Text | None = None
-    other_class: ErrorClass | None = None
-    missing: Missing | None = None
-    having: tuple[Missing, ...] = ()
-    alone: bool = False
-    repair: Annotated[str, Meta(max_length=80)] | None = None
+    repair: Text | None = None
+    field: Text | None = None
+    file: Text | None = None
+    code: Text | None = None
+    source: Text | None = None
+    having: tuple[Attribute, ...] = ()
+    missing: tuple[Attribute, ...] = ()
+    unlike: tuple[Unlike, ...] = ()
     on: date | None = None
     off: date | None = None
     since: date | None = None
     until: date | None = None
     changes: bool = False
-    code: Text | None = None
     words: tuple[Text, ...] = ()
-    source: Text | None = None
-    field: Text | None = None
+    language: Literal["en", "fr", "nl"] = "en"
 
 
 class Rules(Operation, tag="rules", frozen=True, kw_only=True):
-    """Rules of the catalogue: listed, counted, counted by a group, or whether there is one; the groups themselves, how
-    many there are, and those with the most or fewest rules."""
+    """Rules of the catalogue: listed, counted, counted by an attribute, or whether there is one; the values of an
+    attribute themselves, how many there are, those with the most or fewest rules, those with at least or at most so
+    many, those that none of the rules has; how many more rules one market has than another, or whether it has more."""
 
     where: RuleFilter = RuleFilter()
-    how: Literal["list", "count", "exists", "codes", "groups", "count_groups", "top", "bottom"] = "list"
-    by: RuleGroup | None = None
+    how: Literal[
+        "list", "count", "exists", "groups", "count_groups", "top", "bottom", "lacking", "difference", "outnumbers"
+    ] = "list"
+    by: Attribute | None = None
+    at_least: Few | None = None
+    at_most: Few | None = None
 
 
 class RuleField(Operation, tag="rule_field", frozen=True, kw_only=True):
@@ -127,10 +147,11 @@ class RuleField(Operation, tag="rule_field", frozen=True, kw_only=True):
 
 
 class CompareRules(Operation, tag="compare_rules", frozen=True, kw_only=True):
-    """What two rules say, side by side."""
+    """What two rules say, side by side; with `same`, whether they have that field in common."""
 
     one: Code
     other: Code
+    same: Field | None = None
 
 
 class RuleChanges(Operation, tag="rule_changes", frozen=True, kw_only=True):
@@ -144,26 +165,35 @@ class RuleChanges(Operation, tag="rule_changes", frozen=True, kw_only=True):
 
 
 class OnlyThere(Operation, tag="only_there", frozen=True, kw_only=True):
-    """What one market has and another has not, or what they have in common: ebIX reasons of rules, judged kinds, code
-    lists, codes of a list. `others` are further markets that have it too."""
+    """What one market has and another has not, or what they have in common: rules, an attribute of rules, code lists,
+    codes of a list. `others` are further markets that have it too; `where` restricts the rules."""
 
-    what: Literal["rule", "ebix", "kind", "list", "code", "repair"]
+    what: Literal["rule", "list", "code"] | Attribute
     here: Market
     there: Market
     how: Literal["only", "both"] = "only"
     others: tuple[Market, ...] = ()
     list: Text | None = None
-    kind: Text | None = None
+    where: RuleFilter = RuleFilter()
+    count: bool = False
 
 
 class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
-    """Code lists: which there are, the codes of one, how many, what a code means, whether it is valid on a day."""
+    """Code lists: which there are, the codes of one, how many, what a code means, whether it is valid on a day, in
+    which lists it stands; lists or markets by their codes, and those with the most, the fewest, or so many of them."""
 
-    how: Literal["lists", "codes", "count", "count_lists", "meaning", "exists", "where"] = "codes"
+    how: Literal["lists", "codes", "count", "count_lists", "meaning", "exists", "where", "groups", "top", "bottom"] = (
+        "codes"
+    )
     list: Text | None = None
     code: Text | None = None
     markets: tuple[Market, ...] = ()
     on: date | None = None
+    dated: bool = False
+    words: tuple[Text, ...] = ()
+    by: Literal["list", "market"] | None = None
+    at_least: Few | None = None
+    at_most: Few | None = None
 
 
 class Stored(Operation, tag="stored", frozen=True, kw_only=True):

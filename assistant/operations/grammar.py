@@ -11,9 +11,11 @@ from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
 
-from assistant.operations.catalogue import plain
+from assistant.operations.catalogue_forms import only_there, rules
+from assistant.operations.list_forms import code_lists
 from assistant.operations.manual_forms import codes, command, documents, setting, word
-from assistant.operations.rule_forms import changes, code_lists, compare, one_rule, only_there, rule_groups, rules
+from assistant.operations.plaintext import plain
+from assistant.operations.rule_forms import changes, compare, one_rule
 from assistant.operations.slots import Asking, Read, Slots
 from assistant.operations.store_forms import message, point_life, stored, versions
 from assistant.operations.understanding import Understood
@@ -54,8 +56,10 @@ def plans(asked: Understood, today: date) -> Read:
 
 def _ordered(asked: Understood) -> bool:
     """Whether a question begins as an order: accept message 121."""
-    first = next((asked.tokens[place] for place in sorted(asked.telling())), "")
-    return any(phrase.words == (first,) for phrase in phrases() if phrase.slot == "order")
+    place = min(asked.telling(), default=-1)
+    if place < 0 or any(one.slot == "intent" and one.start < place for one in asked.found):
+        return False
+    return any(phrase.words == (asked.tokens[place],) for phrase in phrases() if phrase.slot == "order")
 
 
 def _stranger(asked: Understood) -> Read:
@@ -129,5 +133,5 @@ def share(first: Understood, second: Understood) -> None:
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
     message, point_life, compare, documents, changes, codes, setting, command, word, code_lists, one_rule, versions,
-    stored, only_there, rule_groups, rules,
+    stored, only_there, rules,
 )  # fmt: skip

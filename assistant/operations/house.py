@@ -14,9 +14,11 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec import Struct
 
+from assistant.operations import across, codelists, family, grammar, manual
 from assistant.operations import catalogue as rules_
-from assistant.operations import family, grammar, manual
+from assistant.operations.attributes import Texts, translations
 from assistant.operations.family import Plan, named
+from assistant.operations.plaintext import contains
 from assistant.operations.rule_forms import near
 from assistant.operations.slots import Asking, Read
 from assistant.operations.understanding import Lexicon, Understood, lexicon_of, said, understand
@@ -117,7 +119,7 @@ class House:
                 self._read = (
                     stamp,
                     catalogue,
-                    lexicon_of(catalogue, settings, commands, glossary, scopes, gateway),
+                    lexicon_of(catalogue, settings, commands, glossary, scopes, gateway, self._translated),
                 )
             return self._read[1], self._read[2]
 
@@ -221,15 +223,15 @@ class House:
         """
         catalogue = self.catalogue
         if isinstance(plan, family.Rules):
-            return rules_.rules_answer(catalogue, plan, language)
+            return rules_.rules_answer(catalogue, plan, language, self._texts(plan.where))
         if isinstance(plan, family.RuleField):
             return rules_.field_answer(catalogue, plan, language)
         if isinstance(plan, family.CompareRules):
             return rules_.compare_answer(catalogue, plan, language)
         if isinstance(plan, family.OnlyThere):
-            return rules_.only_answer(catalogue, plan, language)
+            return across.only_answer(catalogue, plan, language, self._texts(plan.where))
         if isinstance(plan, family.CodeLists):
-            return rules_.codes_answer(catalogue, plan, language)
+            return codelists.codes_answer(catalogue, plan, language)
         if isinstance(plan, family.Manual):
             return manual.manual_answer(self.docs, plan, language)
         if isinstance(plan, family.RuleChanges) and plan.old is None:
@@ -237,6 +239,15 @@ class House:
         if isinstance(plan, family.Versions) and plan.what == "documents":
             return self._document_versions(plan, language)
         return self._of_store(catalogue, plan, language)
+
+    def _translated(self) -> Iterator[str]:
+        """What rules say in other languages."""
+        for texts in translations(self.config.rules_folder).values():
+            yield from texts.values()
+
+    def _texts(self, where: family.RuleFilter) -> Texts:
+        """What rules say in other languages, where words are looked for."""
+        return translations(self.config.rules_folder) if where.words else {}
 
     def _of_store(self, catalogue: Catalogue, plan: Plan, language: str) -> Worked:
         # The store's packages take long to import: only when it is asked.
@@ -293,7 +304,7 @@ class House:
         if self._documents is None:
             return None
         known = self._documents()
-        wanted = [one for one in known if plan.document is None or rules_.contains(one[0], plan.document.split())]
+        wanted = [one for one in known if plan.document is None or contains(one[0], plan.document.split())]
         if not wanted:
             return None
         if plan.old and plan.new:

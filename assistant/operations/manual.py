@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from assistant.operations.catalogue import plain
 from assistant.operations.family import Manual
+from assistant.operations.plaintext import plain
 from assistant.operations.vocabulary import inflected
 from assistant.operations.wording import say, thing_name
 from assistant.operations.worked import Proof, Table, Worked

@@ -28,6 +28,8 @@ class Slots:
         self.asked = asked
         self.today = today
         self.used: set[int] = set()
+        self.void: set[int] = set()
+        """Places of a "not" or "missing" that denies no value."""
 
     def has(self, slot: str, *values: str) -> bool:
         """Whether the question has one of these values of a slot, or any; nothing is taken."""
@@ -71,7 +73,9 @@ class Slots:
         before = [
             other
             for other in self.of_all(slots or ("not", "without"))
-            if other.end <= one.start <= other.end + NEAR - 1 and not self._between(other.end, one.start)
+            if other.end <= one.start <= other.end + NEAR - 1
+            and not self._between(other.end, one.start)
+            and other.start not in self.void
         ]
         self.mark(before)
         return bool(before)
@@ -116,17 +120,21 @@ def yes_no(slots: Slots) -> bool:
     tokens = slots.asked.tokens
     if not tokens:
         return False
-    inverted = any(one in PRONOUNS for one in tokens[1:]) and (tokens[0] in ARTICLES or tokens[0].startswith("§"))
-    return tokens[0] in YES_NO or tokens[:3] == ["est", "ce", "que"] or inverted
+    inverted = any(one in PRONOUNS and tokens[at - 1] in VERBS for at, one in enumerate(tokens) if at > 1) and not any(
+        one.start < 2 for one in slots.of("intent", "list", "count")
+    )
+    asked = tokens[:2] == ["est", "ce"]
+    return tokens[0] in YES_NO or asked or inverted
 
 
 YES_NO = frozenset(
     (
-        "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "est",
-        "wordt", "worden", "geldt", "gelden", "gold", "zijn", "heeft", "kan", "mag", "staat",
+        "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "est",
+        "bestaat", "bestaan", "hebben", "hoort", "wijst", "zit", "keurt", "wordt", "worden", "geldt", "gelden", "gold",
+        "zijn", "heeft", "kan", "mag", "staat",
     )
 )  # fmt: skip
 """First words of a question that is answered by yes or no."""
-ARTICLES = frozenset(("le", "la", "les", "l", "un", "une"))
 PRONOUNS = frozenset(("il", "elle", "ils", "elles"))
 """A French question with its subject in front has one of these behind its verb: la Belgique a-t-elle."""
+VERBS = frozenset(("est", "sont", "t", "ont", "peut", "doit", "rejettent", "etait", "vise"))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
+from functools import cache
 from typing import Any, get_args
 
 from msgspec import Struct
 
-from assistant.knowledge.language import SMALL_WORDS, detect
-from assistant.operations.catalogue import plain
+from assistant.knowledge.language import SMALL_WORDS, detect, is_question_word
 from assistant.operations.days import DAY_MARK, Days, days_of
+from assistant.operations.plaintext import plain
 from assistant.operations.vocabulary import Match, english, language_of, matches, meant, tokens_of
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import COMMON
-from energycomm.engine.rule import RuleSet
+from energycomm.engine.rule import Rule, RuleSet
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.verdicts import ErrorClass
 
@@ -78,7 +79,7 @@ class Lexicon(Struct, frozen=True):
       scopes: sections of the settings.
       prefixes: beginnings of the gateway's codes.
       markets: those that have rules.
-      spoken: words of the rules' own texts: they are spelt as they are meant.
+      spoken: gives the words of the rules' own texts in all their languages: they are spelt as they are meant.
     """
 
     rules: Mapping[str, str]
@@ -94,7 +95,7 @@ class Lexicon(Struct, frozen=True):
     scopes: Mapping[str, str]
     prefixes: Mapping[str, str]
     markets: tuple[str, ...]
-    spoken: frozenset[str]
+    spoken: Callable[[], frozenset[str]]
 
 
 def lexicon_of(
@@ -104,6 +105,7 @@ def lexicon_of(
     glossary: Iterable[str] = (),
     scopes: Iterable[str] = (),
     gateway: Iterable[str] = (),
+    texts: Callable[[], Iterable[str]] = tuple,
 ) -> Lexicon:
     """The names of a catalogue."""
 
@@ -126,8 +128,14 @@ def lexicon_of(
         scopes=named(scopes),
         prefixes={code.partition("_")[0].lower(): f"{code.partition('_')[0]}_" for code in gateway},
         markets=tuple(catalogue.markets) or tuple(dict.fromkeys(r.market for r in rules if r.market != COMMON)),
-        spoken=frozenset(token for rule in rules for token in tokens_of(f"{rule.title} {rule.sentence}")),
+        spoken=cache(lambda: frozenset(token for text in _texts_of(rules, texts()) for token in tokens_of(text))),
     )
+
+
+def _texts_of(rules: Iterable[Rule], translated: Iterable[str]) -> Iterator[str]:
+    for rule in rules:
+        yield f"{rule.title} {rule.sentence}"
+    yield from translated
 
 
 class Understood(Struct, kw_only=True):
@@ -141,6 +149,7 @@ class Understood(Struct, kw_only=True):
       days: the days that are named.
       markets: the markets that there are.
       corrected: misspelt words and what was read for them.
+      spoken: words of the rules' own texts, in all their languages.
     """
 
     text: str
@@ -150,6 +159,7 @@ class Understood(Struct, kw_only=True):
     days: Days = Days()
     markets: tuple[str, ...] = ()
     corrected: dict[str, str] = {}
+    spoken: Callable[[], frozenset[str]] = frozenset
 
     def values(self, slot: str) -> list[str]:
         """The values of a slot in the order in which the question has them, each once."""
@@ -186,7 +196,7 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     text = " ".join(question.split())
     if not text or len(text) > LONGEST or not any(letter.isalpha() for letter in text):
         return None
-    got = Understood(text=text, language="en", markets=lexicon.markets)
+    got = Understood(text=text, language="en", markets=lexicon.markets, spoken=lexicon.spoken)
     names: list[list[tuple[str, str]]] = []
     left = _names(_numbers(text, names), names, lexicon)
     # Codes are of no language: the BE of BE-P01 is no English word.
@@ -195,7 +205,8 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     got.days, left = days_of(left, periods[0] if periods else None, today, day_first=day_first)
     got.tokens = tokens_of(left)
     _spell(got, lexicon)
-    phrased = _apart(matches(got.tokens))
+    _decompose(got, lexicon)
+    phrased = _apart(_sized(matches(got.tokens), got.tokens), got.tokens)
     got.found = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
     got.language = language_of(got.tokens, got.found, _SMALL)
     return got
@@ -207,12 +218,37 @@ def _spell(got: Understood, lexicon: Lexicon) -> None:
     named = {word for names in (lexicon.glossary, lexicon.settings, lexicon.commands, lexicon.lists, lexicon.scopes)
              for name in names for word in tokens_of(name.replace("_", " "))}  # fmt: skip
     for place, token in enumerate(got.tokens):
-        if place in known or token in _QUESTION_WORDS or token in named or token in lexicon.spoken:
+        if place in known or token in _QUESTION_WORDS or token in named:
             continue
         word = meant(token)
-        if word not in (None, token):
+        if word not in (None, token) and token not in lexicon.spoken():
             got.corrected[token] = word
             got.tokens[place] = word
+
+
+SHORTEST_PART = 4
+
+
+def _decompose(got: Understood, lexicon: Lexicon) -> None:
+    """Put the two parts of a compound word that nothing knows: productwaarschuwingen, meterstandregels."""
+    known = {place for one in matches(got.tokens) for place in range(one.start, one.end)}
+    tokens: list[str] = []
+    for place, token in enumerate(got.tokens):
+        parts: tuple[str, ...] = ()
+        if place not in known and len(token) > 2 * SHORTEST_PART and token.isalpha() and token not in lexicon.spoken():
+            parts = _parts_of(token)
+        tokens += parts or (token,)
+    got.tokens = tokens
+
+
+def _parts_of(token: str) -> tuple[str, ...]:
+    for at in range(SHORTEST_PART, len(token) - SHORTEST_PART + 1):
+        for first in dict.fromkeys((token[:at], token[:at].removesuffix("s"))):
+            parts = (first, token[at:])
+            found = [one for one in matches(parts) if one.slot not in ("filler", "english", "fact")]
+            if {one.start for one in found} == {0, 1}:
+                return parts
+    return ()
 
 
 def _placed(tokens: list[str], names: list[list[tuple[str, str]]]) -> list[Match]:
@@ -235,7 +271,7 @@ def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Ma
         Match(place, place + 1, "listed", lexicon.codes[token])
         for place, token in enumerate(tokens)
         if token in lexicon.codes
-        and (token.isdigit() or (place not in covered and len(token) > 2 and token not in lexicon.spoken)
+        and (token.isdigit() or (place not in covered and len(token) > 2 and token not in lexicon.spoken())
              or (place and tokens[place - 1] in ("code", "codes") and token not in _QUESTION_WORDS))
     ]  # fmt: skip
     for one in phrased:
@@ -323,8 +359,8 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         for slot, known in written if "_" in word or "-" in word or "." in word or "`" in text else ():
             if low in known and not (slot == "pointed" and hits):
                 hits.append((slot, known[low]))
-        if word in markets:
-            hits.append(("market", word))
+        if word in markets or (word.upper() in markets and not is_question_word(low)):
+            hits.append(("market", word.upper()))
         if not hits and _VERSION.fullmatch(word):
             hits.append(("version", word))
         if not hits and (_LIST.fullmatch(word) or _SCRIPT.fullmatch(word)):
@@ -349,13 +385,29 @@ def _spoken(word: str) -> bool:
     return not _QUESTION_WORDS.isdisjoint(parts) or bool(matches(parts))
 
 
-def _apart(found: list[Match]) -> list[Match]:
+def _sized(found: list[Match], tokens: list[str]) -> list[Match]:
+    """Without the words for more and less that no number follows."""
+    numbers = {one.start for one in found if one.slot in ("number", "times")}
+    numbers |= {place for place, token in enumerate(tokens) if token.isdigit()}
+    return [one for one in found if one.slot != "number_is" or {one.end, one.end + 1} & numbers]
+
+
+def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
     """A word of a longer name is not what it is alone: the list of `code list`, the request of `switch request`."""
-    names = [one for one in found if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list")]
+    names = [
+        one for one in found
+        if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list")
+        or (one.slot, one.value) == ("field", "field")
+    ]  # fmt: skip
 
     def inside(one: Match) -> bool:
         return any(
-            other.start <= one.start and one.end <= other.end and other.end - other.start > one.end - one.start
+            other.start <= one.start
+            and one.end <= other.end
+            and (
+                other.end - other.start > one.end - one.start
+                or (other.slot == "list" and one.slot in ("severity", "state") and len(tokens[one.start]) > 9)
+            )
             for other in names
         )
 

@@ -12,7 +12,7 @@ from importlib import resources
 from msgspec import Struct
 
 from assistant.knowledge.language import is_question_word
-from assistant.operations.catalogue import plain
+from assistant.operations.plaintext import plain
 
 LANGUAGES = ("en", "fr", "nl")
 

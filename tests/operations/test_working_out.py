@@ -593,6 +593,8 @@ def test_no_question_stands_in_both_sets() -> None:
         texts += [one["question"] for one in told if "question" in one]
         return {" ".join(text.casefold().split()) for text in texts}
 
-    own = asked("worked_development.jsonl")
-    assert len(own) > 300
-    assert len(own & asked("worked_unseen.jsonl")) == 0
+    unseen = asked("worked_unseen.jsonl")
+    for name in ("worked_development.jsonl", "worked_consultants.jsonl"):
+        own = asked(name)
+        assert len(own) > 300, name
+        assert len(own & unseen) == 0, name

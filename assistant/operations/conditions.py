@@ -1,0 +1,356 @@
+"""What restricts the rules that a question is about: values, what is there, what is absent, what is denied, days.
+
+Any attribute of a rule can be a condition ("without an ebIX reason", "class missing"), or what is asked for itself
+("which ebIX reasons", "per class"). A mention of an attribute beside one of its values belongs to the value; one behind
+the rules, or behind "with" and "without", is a condition; what is left is the head of the question.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assistant.operations.family import Attribute, RuleFilter, Unlike
+from assistant.operations.slots import Asking, Slots
+from assistant.operations.topics import source_of, topic_of
+from assistant.operations.vocabulary import Match
+from energycomm.kernel.family import KINDS
+
+MENTIONS: dict[tuple[str, str], Attribute] = {
+    ("subject", "ebix"): "ebix", ("field", "ebix"): "ebix", ("group", "ebix"): "ebix",
+    ("subject", "script"): "repair", ("field", "repair"): "repair",
+    ("repair", ""): "repair",
+    ("subject", "kind"): "kind", ("group", "kind"): "kind",
+    ("subject", "set"): "set", ("field", "set"): "set", ("group", "set"): "set",
+    ("subject", "class"): "class", ("field", "class"): "class", ("group", "class"): "class",
+    ("subject", "file"): "file", ("field", "file"): "file", ("group", "file"): "file",
+    ("field", "severity"): "severity", ("group", "severity"): "severity",
+    ("field", "source"): "source", ("group", "source"): "source",
+    ("subject", "field"): "field", ("group", "field"): "field",
+    ("field", "title"): "title",
+    ("field", "market_code"): "market_code",
+    ("subject", "code"): "error_code", ("field", "error_code"): "error_code",
+    ("subject", "market"): "market", ("field", "markets"): "market", ("group", "market"): "market",
+}  # fmt: skip
+"""Words of the vocabulary -> the attribute of a rule that they speak of."""
+
+VALUES: dict[Attribute, tuple[str, ...]] = {
+    "ebix": ("ebix_reason",), "class": ("class",), "severity": ("severity",), "set": ("set", "stage", "direction"),
+    "repair": ("script",), "file": ("file",), "field": ("pointed",), "error_code": ("prefix",), "kind": ("kind",),
+    "market": ("market",), "source": (), "title": (), "market_code": (),
+}  # fmt: skip
+"""The slots that hold values of an attribute."""
+
+OPTIONAL: frozenset[Attribute] = frozenset(("ebix", "repair", "market_code"))
+"""Attributes that a rule may lack: to have one is a condition."""
+
+BESIDE = 2
+"""Words between a value and the word for its attribute, at most."""
+
+ADJECTIVES = ("repaired", "repairable", "repair", "corrig", "repar", "herstel", "correctable", "corrected", "reparable")
+"""Beginnings of words that tell that a script is there without naming one."""
+
+
+class Mention(Struct, frozen=True):
+    """Where a question speaks of an attribute; `each` where it asks for every value of it by itself."""
+
+    attribute: Attribute
+    start: int
+    end: int
+    each: bool = False
+
+
+class Restricted(Struct, frozen=True):
+    """What was found: the filter, and the attribute that is asked for itself, or what has to be asked back."""
+
+    where: RuleFilter
+    head: Mention | None = None
+    asking: Asking | None = None
+
+
+def mentions(slots: Slots) -> list[Mention]:
+    """The attributes of rules that a question speaks of, in its order, those that overlap as one."""
+    each = {place for one in slots.of("each") for place in range(one.start, one.end + 1)}
+    found: list[Mention] = []
+    for one in sorted(slots.asked.found):
+        attribute = MENTIONS.get((one.slot, one.value))
+        if attribute is None or (attribute == "file" and not _noun_of_file(slots, one)):
+            continue
+        told = one.slot == "group" and one.end - one.start > 1 and not _asks(slots, one)
+        said = Mention(attribute, one.start, one.end, told or one.start in each or one.start - 1 in each)
+        last = next(
+            (m for m in found if m.attribute == attribute and said.start <= m.end and m.start <= said.end), None
+        )
+        if last is not None:
+            found.remove(last)
+            said = Mention(attribute, min(last.start, said.start), max(last.end, said.end), last.each or said.each)
+        found.append(said)
+    longer = {(one.start, one.end): one.end - one.start for one in found}
+    return [one for one in found if one.attribute != "error_code" or not _within(one, longer)]
+
+
+def _within(one: Mention, others: dict[tuple[int, int], int]) -> bool:
+    """Whether a mention is a part of a longer one: the code of an ebIX code."""
+    return any(
+        start <= one.start and one.end <= end and length > one.end - one.start
+        for (start, end), length in others.items()
+    )
+
+
+def _asks(slots: Slots, one: Match) -> bool:
+    """Whether a phrase of a group asks for one of them: which class, quelle classe."""
+    return slots.asked.tokens[one.start] in ("which", "what", "in", "from", "quel", "quelle", "quels", "quelles", "de",
+                                             "welke", "welk", "kind", "kinds", "soort", "error", "code", "country",
+                                             "market", "type", "message", "where")  # fmt: skip
+
+
+def _noun_of_file(slots: Slots, one: Match) -> bool:
+    return slots.asked.tokens[one.end - 1].startswith(("file", "fichier", "bestand", "regels", "rules")) and (
+        one.slot != "field" or slots.asked.tokens[one.start].startswith(("file", "fichier", "bestand"))
+    )
+
+
+def rule_place(slots: Slots) -> int | None:
+    """Where a question names rules: the word itself, or the warnings or errors that are theirs."""
+    named = slots.of("subject", "rule")
+    if named:
+        return named[0].start
+    nouns = ("warning", "error", "avertissement", "erreur", "waarschuwing", "fout", "alert")
+    severities = slots.of("severity") or [one for one in slots.of("group", "code") if slots.has("market")]
+    spoken = [one for one in severities if slots.asked.tokens[one.start].startswith(nouns)]
+    return spoken[0].start if spoken else None
+
+
+def markets_of(slots: Slots) -> tuple[str, ...]:
+    """The markets that are named; all but those that are excepted; none where all are meant."""
+    named = [one for one in slots.of("market") if one.value != "all" and one.start not in slots.used]
+    slots.take("market")
+    before = set(slots.used)
+    excepted = [one.value for one in named if slots.denied(one, "except", "not")]
+    if excepted and len(excepted) < len({one.value for one in named}):
+        slots.used = before  # one that has it and one that has not: no list of rules
+    elif excepted:
+        return tuple(market for market in (*slots.asked.markets, "common") if market not in excepted)
+    return tuple(dict.fromkeys(one.value for one in named))
+
+
+def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
+    """The filter of the rules that a question is about, and what it asks for itself.
+
+    Args:
+      slots: the question; what restricts is taken.
+      deny: whether what is denied restricts; not where a denial stands between two markets.
+    """
+    spoken = mentions(slots)
+    at = rule_place(slots)
+    source = source_of(slots, at)
+    stranger = _stranger(slots)
+    if stranger is not None:
+        return Restricted(RuleFilter(), asking=stranger)
+    where: dict[str, Any] = {"source": source, "unlike": ()}
+    slots.void |= {one.start for one in slots.of("class", "missing") if _counts_as(slots, one)}
+    _take_values(slots, where, deny=deny)
+    sized = where["wide"] is not None or where["narrow"] is not None or where["kinds"] == tuple(KINDS)
+    rest = [one for one in spoken if not _beside_value(slots, one) and not (sized and one.attribute == "kind")]
+    where["having"], where["missing"], head = _presence(slots, rest, at, where, deny=deny)
+    _take_days(slots, where)
+    if not source:
+        where["words"] = topic_of(slots, at)
+        where["language"] = slots.asked.language if where["words"] else "en"
+    for one in spoken:
+        slots.used |= set(range(one.start, one.end)) if one is not head or one.each else set()
+    return Restricted(RuleFilter(**{name: value for name, value in where.items() if value is not None}), head)
+
+
+def _stranger(slots: Slots) -> Asking | None:
+    """A correction script that there is not."""
+    named = slots.of("unknown_name")
+    if not named or slots.has("script") or not (slots.has("repair") or slots.has("field", "repair")):
+        return None
+    slots.take("unknown_name"), slots.take("repair"), slots.take("field", "repair")
+    slots.take("intent", "use", "list")
+    return Asking("no_script", (), named[0].value)
+
+
+def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
+    """Every value that a question names."""
+    where["shared"] = bool(slots.take("with_common"))
+    where["severity"] = _severity(slots)
+    if where["severity"] is None and not slots.has("subject", "rule", "code") and rule_place(slots) is not None:
+        where["severity"] = (
+            None if slots.has("severity") else "error"
+        )  # the errors of a market are its rules that reject
+        slots.take("group", "code")
+    where["markets"] = tuple(one for one in markets_of(slots) if not (where["shared"] and one == "common"))
+    _kinds(slots, where, deny=deny)
+    for name, slot, attribute in (
+        ("error_class", "class", "class"), ("set", "set", "set"), ("repair", "script", "repair"),
+        ("file", "file", "file"), ("code", "prefix", "error_code"), ("ebix", "ebix_reason", "ebix"),
+        ("field", "pointed", "field"), ("direction", "direction", None), ("stage", "stage", None),
+        ("flow", "type", None),
+    ):  # fmt: skip
+        if name in ("ebix", "flow") and (where["source"] or (name == "flow" and where.get("ebix"))):
+            continue
+        one = next((match for match in slots.of(slot) if _counts_as(slots, match)), None)
+        if one is None:
+            continue
+        if deny and attribute and slots.denied(one, "not"):
+            where["unlike"] += (Unlike(attribute=attribute, value=one.value),)
+        else:
+            where[name] = one.value
+        slots.take(slot, one.value)
+    slots.take("field", "kinds", "class", "severity", "sentence", "set", "field")
+    slots.take("thing", "message") if not slots.has("state") or where["kinds"] or where["markets"] else None
+
+
+def _counts_as(slots: Slots, one: Match) -> bool:
+    """Whether a value is meant: a field where the question says so, a class that is no word for what is absent."""
+    if one.slot == "pointed":
+        written = slots.asked.tokens[one.start].startswith("§")
+        inside = any(
+            other.start <= one.start and one.end <= other.end for other in slots.of("field", "field", "source")
+        )
+        beside = any(
+            0 <= one.start - other.end < BESIDE or 0 <= other.start - one.end < BESIDE
+            for other in (*slots.of("subject", "field"), *slots.of("field", "field"))
+        )
+        return not inside and (written or beside)
+    if one.slot == "class" and one.value == "missing":
+        after = slots.of("subject", "ebix", "script", "rule")
+        named = any(
+            0 <= one.start - other.end < BESIDE for other in slots.of("field", "class") + slots.of("subject", "class")
+        )
+        word = slots.asked.tokens[one.start : one.end] in (["missing"], ["manquant"], ["ontbreekt"], ["ontbrekend"])
+        near = any(0 <= one.start - other.end < BESIDE or 0 <= other.start - one.end < BESIDE for other in after)
+        return named or not (word and near) or slots.has("severity")
+    return True
+
+
+def _kinds(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
+    """The kinds that are judged: one of them, every one, no other, or not these."""
+    at = rule_place(slots)
+    every = [
+        one for one in slots.of("every_kind") if at is not None and at < one.start and not slots.has("intent", "count")
+    ]
+    slots.mark(every)
+    named = slots.of("kind")
+    denied = [one for one in named if deny and slots.denied(one, "not", "except", "without")]
+    slots.mark(named)
+    where["unlike"] += tuple(Unlike(attribute="kind", value=one.value) for one in denied)
+    kinds = tuple(dict.fromkeys(one.value for one in named if one not in denied))
+    where["kinds"] = tuple(KINDS) if every else kinds
+    where["every"] = bool(every) or (len(kinds) > 1 and bool(slots.take("intent", "both")))
+    if where["markets"] and not kinds:
+        slots.take("only")
+    said = {"ne", "qu"} <= set(slots.asked.tokens) or {"ne", "que"} <= set(slots.asked.tokens)
+    where["wide"] = where["narrow"] = None
+    where["alone"] = bool(kinds) and not where["severity"] and (bool(slots.take("only")) or said)
+    size, number = slots.of("number_is"), slots.of("number")
+    counted = [one for one in slots.of("subject", "kind") if number and 0 <= one.start - number[0].end < BESIDE]
+    if size and number and counted and at is not None and at < size[0].start:
+        least, most = bounds(slots)
+        where["wide"], where["narrow"] = least, most
+        slots.mark(counted)
+
+
+def bounds(slots: Slots) -> tuple[int | None, int | None]:
+    """How many at least and at most: more than, at least, less than, exactly."""
+    compared = slots.one("number_is")
+    if compared is None:
+        return None, None
+    number = slots.one("number") or slots.one("times")
+    if number is None:
+        return None, None
+    n = int(number)
+    return {"more": (n + 1, None), "least": (n, None), "less": (None, max(n - 1, 0)), "most": (None, n)}[compared]
+
+
+def _severity(slots: Slots) -> str | None:
+    """The severity; of two the one that is not denied."""
+    staged = {place for one in slots.of("stage") for place in range(one.start, one.end)}
+    named = [one for one in slots.of("severity") if one.start not in staged]
+    denied = {one.value for one in named if slots.denied(one, "not", "without")}
+    meant = {one.value for one in named} - denied or {"error", "warning"} - denied if named else set()
+    slots.take("severity")
+    if named:
+        slots.take("only"), slots.take("group", "code")
+    return next(iter(meant)) if len(meant) == 1 else None
+
+
+def _beside_value(slots: Slots, one: Mention) -> bool:
+    """Whether a mention belongs to a value beside it: reason E17, the class missing, the Danish market."""
+    if one.each:
+        return False
+    gap = 0 if one.attribute in ("market", "kind") else BESIDE
+    return any(
+        0 <= value.start - one.end <= gap or 0 <= one.start - value.end <= gap
+        or (value.start <= one.start and one.end <= value.end)
+        for slot in VALUES[one.attribute]
+        for value in slots.of(slot)
+        if value.start in slots.used
+    )  # fmt: skip
+
+
+def _presence(
+    slots: Slots, rest: list[Mention], at: int | None, where: dict[str, Any], *, deny: bool
+) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...], Mention | None]:
+    """What has to be there, what has to be absent, and what is asked for."""
+    having: list[Attribute] = []
+    missing: list[Attribute] = []
+    head: Mention | None = None
+    for one in rest:
+        place = Match(one.start, one.end, "", "")
+        optional = one.attribute in OPTIONAL
+        if one.each and head is None:
+            head = one
+        elif deny and optional and (slots.denied(place, "not", "without") or _denied_after(slots, one)):
+            missing.append(one.attribute)
+            slots.take("intent", "without"), slots.take("without"), slots.take("not")
+        elif (one.attribute == "repair" and _adjective(slots, one)) or (
+            optional and at is not None and at < one.start and one.attribute not in missing
+        ):
+            having.append(one.attribute)
+        elif head is None or head.attribute == one.attribute:
+            head = head or one
+    same = [one for one in having if one not in missing and (head is None or head.attribute != one)]
+    known = {"ebix": where.get("ebix"), "repair": where.get("repair")}
+    kept = tuple(dict.fromkeys(one for one in same if not known.get(one)))
+    slots.take("intent", "both") if len(kept) > 1 else None
+    return kept, tuple(dict.fromkeys(missing)), head
+
+
+def _denied_after(slots: Slots, one: Mention) -> bool:
+    """Whether something behind a mention denies it: ebIX reason missing."""
+    behind = [other for other in slots.of("without") if 0 <= other.start - one.end < BESIDE]
+    slots.mark(behind)
+    return bool(behind)
+
+
+def _adjective(slots: Slots, one: Mention) -> bool:
+    words = slots.asked.tokens[one.start : one.end]
+    return not any("script" in word for word in words) and any(word.startswith(ADJECTIVES) for word in words)
+
+
+def _take_days(slots: Slots, where: dict[str, Any]) -> None:
+    """In force on a day, not in force, begun in a span, limited in time."""
+    days, began = slots.asked.days, bool(slots.take("intent", "began", "changed"))
+    off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
+    today = bool(slots.take("intent", "today"))
+    slots.take("field", "validity")
+    if days.known or today:
+        slots.days()
+        slots.take("not") if off else None
+    last = days.until - timedelta(days=1) if days.until else None
+    day = days.day or days.since or last or (slots.today if today else None)
+    where["on"] = day if not began and not off else None
+    where["off"] = day if off else None
+    where["since"], where["until"] = (days.since, days.until) if began else (None, None)
+    where["changes"] = (began and not where.get("code")) or dated
+
+
+def without_markets(where: RuleFilter) -> RuleFilter:
+    """The same filter for every market."""
+    return replace(where, markets=())

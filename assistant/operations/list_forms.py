@@ -1,0 +1,136 @@
+"""Questions on code lists, as operations: each form takes the words that its operation answers."""
+
+from __future__ import annotations
+
+from assistant.operations.conditions import bounds, markets_of, mentions
+from assistant.operations.family import CodeLists
+from assistant.operations.slots import Asking, Read, Slots, yes_no
+from assistant.operations.topics import MOST_WORDS
+
+NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
+           "setting", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each")  # fmt: skip
+"""Slots whose words may be the name of a code list all the same."""
+
+NEXT = 2
+"""Words between the name of a code list and the word for it, at most."""
+
+
+def code_lists(slots: Slots) -> Read:
+    """Which lists there are, the codes of one, how many, what a code means, where it stands, which has the most."""
+    verb = slots.asked.tokens[:1] == ["list"] and slots.asked.tokens[1:2] not in (["of"], ["lists"])
+    about_list = [one for one in slots.of("subject", "list") if not (verb and one.start == 0)]
+    plain_list = [one for one in slots.asked.tokens[verb:] if one in ("list", "liste", "lijst")]
+    slots.take("subject", "list")
+    about = bool(about_list or plain_list or slots.take("subject", "code"))
+    if slots.has("code") or slots.has("unknown_code") or slots.has("thing", "envelope", "request", "ticket"):
+        return None
+    if len([one for one in slots.values("market") if one != "common"]) > 1 and slots.has("intent", "both", "without"):
+        return None  # what several have, or one and not the other
+    if slots.has("listed"):
+        slots.take("number")
+    name, listed = _list_name(slots, about), slots.one("listed")
+    slots.take("intent", "list", "exists", "use", "distinct"), slots.take("group", "code")
+    slots.take("field", "sentence", "validity"), slots.take("subject", "code")
+    slots.take("thing", "message") if name else None
+    unknown = slots.values("unknown_name")
+    if unknown and about:
+        slots.take("unknown_name"), markets_of(slots), slots.take("intent", "count")
+        return Asking("no_list", (), unknown[0])
+    often = {"common", "frequent", "often", "frequents", "souvent", "vaakst", "voorkomende"} & set(slots.asked.tokens)
+    if often and slots.has("intent", "top") and not about_list:
+        return None  # what is frequent is in the store
+    if name or about_list:
+        spread = _spread(slots, name)
+        if spread is not None:
+            return spread
+    count = bool(slots.take("intent", "count"))
+    markets = markets_of(slots)
+    if name:
+        return _of_list(slots, name, listed, markets, count=count)
+    if listed:
+        return _of_code(slots, listed, markets, about_list=bool(about_list), count=count)
+    if about_list:
+        return (CodeLists(how="count_lists" if count else "lists", markets=markets),)
+    return None
+
+
+def _spread(slots: Slots, name: str | None) -> Read:
+    """Lists by their codes, or the markets that have a list: the most, the fewest, so many of them, each."""
+    sized = slots.has("number_is")
+    top = bool(slots.take("intent", "top")) and not sized
+    bottom = bool(slots.take("intent", "bottom", "fewer")) and not sized
+    longest = bool(slots.take("longest"))
+    markets = [one for one in mentions(slots) if one.attribute == "market"]
+    asked = bool(markets) and bool(name) and not slots.has("market")
+    if not (top or bottom or longest or sized or asked):
+        return None
+    for one in markets:
+        slots.used |= set(range(one.start, one.end))
+    slots.take("group", "market"), slots.take("field", "markets"), slots.take("each"), slots.take("subject", "list")
+    slots.take("intent", "count", "since", "more")
+    least, most = bounds(slots)
+    how = "bottom" if bottom else "top" if top or longest else "groups"
+    by = "market" if asked else "list"
+    wanted = markets_of(slots)
+    return (CodeLists(how=how, by=by, list=name, markets=wanted, at_least=least, at_most=most),)  # type: ignore[arg-type]
+
+
+def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ...], *, count: bool) -> Read:
+    """The codes of a list, all, those of a day or about something; or one of them."""
+    days = slots.days()
+    stranger = [place for place in slots.left() if any(letter.isdigit() for letter in slots.asked.tokens[place])]
+    asks = yes_no(slots) or slots.has("intent", "exists")
+    if listed or (stranger and asks):
+        slots.used |= set(stranger)
+        code = listed or slots.asked.tokens[stranger[0]].upper()
+        how = "exists" if asks else "meaning"
+        return (CodeLists(how=how, list=name, code=code, markets=markets, on=days.day),)  # type: ignore[arg-type]
+    dated = bool(slots.take("dated"))
+    words = _labelled(slots) if slots.has("topic") else ()
+    return (
+        CodeLists(how="count" if count else "codes", list=name, markets=markets, on=days.day, dated=dated, words=words),
+    )
+
+
+def _labelled(slots: Slots) -> tuple[str, ...]:
+    """Words that the meaning of a code has: those behind "about"."""
+    first = min(one.end for one in slots.of("topic"))
+    spare = ("pointed", "english", "kind", "fact", "word", "filler", "listed", "number")
+    others = {p for one in slots.asked.found if one.slot not in spare for p in range(one.start, one.end)}
+    places = [p for p in sorted(slots.asked.telling()) if p >= first and p not in others and p not in slots.used]
+    slots.take("topic")
+    if not 0 < len(places) <= MOST_WORDS:
+        return ()
+    slots.used |= set(places)
+    return tuple(slots.asked.tokens[place] for place in places)
+
+
+def _of_code(slots: Slots, listed: str, markets: tuple[str, ...], *, about_list: bool, count: bool) -> Read:
+    """What a code means, or in which lists it stands."""
+    days = slots.days()
+    if about_list:
+        return (CodeLists(how="where", code=listed, markets=markets),)
+    if slots.has("field", "sentence", "file") and not count:
+        slots.take("field", "file")
+        return (CodeLists(how="meaning", code=listed, markets=markets, on=days.day),)
+    return None
+
+
+def _list_name(slots: Slots, about: bool) -> str | None:
+    """The name of a code list; a word that means something else too needs the word for a list or a code beside it."""
+    others = {place for one in slots.asked.found if one.slot not in NEUTRAL for place in range(one.start, one.end)}
+    words = [one.start for one in slots.of("subject", "list")]
+    words += [place for place, one in enumerate(slots.asked.tokens) if place and one in ("list", "liste", "lijst")]
+    weaker = [one.start for one in slots.of("subject", "code")]
+    sure = [one for one in slots.of("list") if "_" in one.value and one.start not in others]
+    beside = [
+        one for one in slots.of("list")
+        if about and any(-NEXT <= word - one.end < NEXT or 0 < one.start - word <= NEXT
+                         for word in (words if one.start in others else words + weaker))
+    ]  # fmt: skip
+    free = [one for one in slots.of("list") if one.start not in others]
+    found = next(iter((*sure, *beside, *free)), None)
+    if found is None:
+        return None
+    slots.mark([found])
+    return found.value

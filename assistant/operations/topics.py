@@ -1,0 +1,103 @@
+"""What rules say, and what they are based on: words of a question that nothing else explains."""
+
+from __future__ import annotations
+
+from assistant.operations.slots import Slots
+from assistant.operations.understanding import TELLING
+
+MOST_WORDS = 3
+"""Words that rules are looked for by; more of them ask for a passage."""
+
+ISSUERS = ("enedis", "atrias", "edsn", "energinet", "ebix")
+"""Who issues documents: behind a word for a source they are of its name, and not the market."""
+
+SPARE = ("word", "pointed", "list", "english", "setting", "command", "scope", "fact", "ever", "until")
+"""Slots whose words may be words of rules all the same."""
+
+
+def source_of(slots: Slots, rule: int | None) -> str | None:
+    """The words that a source has to have: those behind the word for a source, names of types and issuers too.
+
+    It comes before the markets and types are taken. Where the source stands before the rules, it is asked for itself.
+
+    Args:
+      slots: the question.
+      rule: where it names rules.
+    """
+    sources = slots.of("field", "source")
+    if not sources or rule is None or not slots.has("subject", "rule"):
+        return None
+    tokens = slots.asked.tokens
+    first = min(one.start for one in sources)
+    said = {place for one in (*sources, *slots.of("topic")) for place in range(one.start, one.end)}
+    apart = ("market", "kind", "severity", "class", "intent", "subject", "each")
+    others = {place for one in slots.asked.found if one.slot in apart for place in range(one.start, one.end)}
+    names = {one.start: one.value for slot in ("listed", "ebix_reason", "type", "version") for one in slots.of(slot)}
+    asked = slots.asked.telling()
+    words = [
+        place for place, token in enumerate(tokens)
+        if place not in said and token not in TELLING
+        and (token in ISSUERS or (place in asked and place not in others) or place in names)
+        and (place > first or place in asked - others)
+    ]  # fmt: skip
+    if not words or len(words) > MOST_WORDS + 1 or (first < rule and max(words) < rule and not names):
+        return None
+    slots.mark(sources)
+    slots.take("topic")
+    slots.used |= set(words)
+    return " ".join(names.get(place, tokens[place]) for place in words)
+
+
+def topic_of(slots: Slots, rule: int | None) -> tuple[str, ...]:
+    """Words that rules are looked for by: those behind "about", or beside the rules, that nothing else explains.
+
+    Args:
+      slots: the question.
+      rule: where it names rules.
+    """
+    topics = slots.of("topic")
+    left = slots.left()
+    slots.mark(topics)
+    coded = {place for one in slots.of("subject", "code") for place in range(one.start, one.end)}
+    left = [place for place in left if place not in slots.used | coded]
+    if not left or len(left) > MOST_WORDS or rule is None:
+        return ()
+    tokens = slots.asked.tokens
+    if any(one.start <= place < one.end for one in slots.asked.found if one.slot not in SPARE for place in left):
+        return ()
+    first = min((one.end for one in topics), default=None)
+    together = left[-1] - left[0] <= len(left) + 1
+    beside = together and rule - left[-1] == 1 and _spoken(slots, left)
+    behind = first is not None and min(left) >= first
+    ended = first is not None and together and any(0 < one.start - left[-1] <= 2 for one in topics)
+    if not (behind or beside or ended):
+        return ()
+    left = sorted({*left, *(place for place in coded if place - 1 in left or place + 1 in left)})
+    ends = {place for one in topics for place in range(one.start, one.end)}
+    while (
+        left[-1] + 1 < len(tokens)
+        and left[-1] + 1 not in ends
+        and (len(tokens[left[-1] + 1]) == 1 or _filled(slots, left[-1] + 1))
+    ):
+        left.append(left[-1] + 1)  # l'heure d'été: a small word within the phrase
+    left = [place for place in left if len(tokens[place]) > 1]
+    known = {
+        place
+        for one in slots.asked.found
+        if one.slot in ("state", "not", "without")
+        for place in range(one.start, one.end)
+    }
+    if not left or known & set(left) or any(tokens[place].isdigit() for place in left):
+        return ()
+    slots.used |= set(left)
+    return tuple(tokens[place] for place in left)
+
+
+def _spoken(slots: Slots, places: list[int]) -> bool:
+    """Whether rules say every one of these words, in some language."""
+    spoken = slots.asked.spoken()
+    return all(slots.asked.tokens[place] in spoken for place in places)
+
+
+def _filled(slots: Slots, place: int) -> bool:
+    return any(one.start <= place < one.end for one in slots.of("filler"))

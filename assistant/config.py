@@ -103,6 +103,10 @@ class AssistantConfig(BaseSettings):
     names_file: Path | None = Field(default=None, description="File of names, one a line, that are scrubbed too.")
     remotes: tuple[RemoteSetting, ...] = Field(default=(), description="Remote sources, indexed with `index remotes`.")
 
+    def listed_names(self) -> list[str]:
+        """The names of people that are scrubbed besides those that patterns find."""
+        return self.names_file.read_text("utf-8").splitlines() if self.names_file else []
+
     @classmethod
     def settings_customise_sources(
         cls,

@@ -19,6 +19,7 @@ TRAINING = frozenset(
 """Modules of the extra `assistant-training`; asking and indexing do without them."""
 
 PACKAGES = {
+    "PIL": "pillow",
     "accelerate": "accelerate",
     "bitsandbytes": "bitsandbytes",
     "bm25s": "bm25s",
@@ -37,6 +38,7 @@ PACKAGES = {
     "openpyxl": "openpyxl",
     "peft": "peft",
     "pypdf": "pypdf",
+    "pypdfium2": "pypdfium2",
     "rouge_score": "rouge-score",
     "sacrebleu": "sacrebleu",
     "sentence_transformers": "sentence-transformers",

@@ -27,9 +27,8 @@ def anomalies(
 
     Example: energycomm assistant anomalies --market FR --kind exchange
     """
-    from assistant.anomalies.energy import used
-    from assistant.anomalies.ranking import KINDS, ranked
-    from assistant.anomalies.stored import powers, rows
+    from assistant.anomalies.ranking import KINDS
+    from assistant.anomalies.stored import anomalies as anomalies_of
     from energycomm.config import load
     from energycomm.export.subjects import Selection
     from energycomm.pipeline.gateway import open_store
@@ -41,9 +40,8 @@ def anomalies(
         )
     wanted = Selection(markets=tuple(one.upper() for one in market or ()))
     with open_store(load()) as store:
-        spans = used(rows(store.engine, "readings", wanted), rows(store.engine, "volumes", wanted))
-        found = ranked(spans, powers(rows(store.engine, "contracts", wanted)))
-    kept = [one for one in found if one.score >= least and kind in (None, one.kind)][: form.taken(limit)]
+        found = anomalies_of(store, least, wanted)
+    kept = [one for one in found if kind in (None, one.kind)][: form.taken(limit)]
     form.show(
         [{**one._asdict(), "since": one.since.isoformat()} for one in kept],
         ("market", "access_point", "kind", "score", "since", "times", "message", "with", "why"),

@@ -1,4 +1,4 @@
-"""What the ranking needs of a store: rows of its exports, and the powers that hold now."""
+"""The anomalies of a store: rows of its exports, and the powers that hold now, ranked."""
 
 from __future__ import annotations
 
@@ -7,10 +7,25 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from assistant.anomalies.energy import Point
+from assistant.anomalies.energy import Point, used
+from assistant.anomalies.ranking import Anomaly, ranked
+from energycomm.eis.store import Store
 from energycomm.export.rows import opened_export
 from energycomm.export.subjects import Selection
 from energycomm.market.installed import installed_adapters
+
+
+def anomalies(store: Store, least: float, selection: Selection | None = None) -> list[Anomaly]:
+    """The access points of a store that are unlike their past and their peers, the worst first.
+
+    Args:
+      store: the store.
+      least: their least score, in standard errors.
+      selection: which rows; all by default.
+    """
+    spans = used(rows(store.engine, "readings", selection), rows(store.engine, "volumes", selection))
+    found = ranked(spans, powers(rows(store.engine, "contracts", selection)))
+    return [one for one in found if one.score >= least]
 
 
 def rows(engine: Engine, subject: str, selection: Selection | None = None) -> Iterator[dict[str, Any]]:

@@ -32,12 +32,19 @@ class Source(Struct, frozen=True, kw_only=True):
 
     Attributes:
       number: its number in the answer, from 1; None for what was looked at and not cited.
+      score: what the passages of one search are ordered by.
+      dense: cosine of question and passage; None where it was not reckoned.
+      sparse: BM25 score of the question's words in it; None where it was not reckoned.
+      by_code: whether a code of the question names it.
       highlights: the sentences of it that carry the answer.
     """
 
     number: int | None
     passage: Passage
     score: float
+    dense: float | None = None
+    sparse: float | None = None
+    by_code: bool = False
     highlights: tuple[Highlight, ...] = ()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 
 import msgspec
 from msgspec import Struct
@@ -32,6 +33,7 @@ from assistant.knowledge.models import Remembering, open_embedder
 from assistant.operations.house import House
 from assistant.rationale.port import Rationale
 from assistant.retrieval.asking import Asked
+from assistant.retrieval.joined import Joined, Searching
 from assistant.retrieval.query import Filters, Found, Query
 from assistant.retrieval.reranker import open_reranker
 from assistant.retrieval.search import Search
@@ -66,11 +68,12 @@ class Assistant:
         house: House | None = None,
     ) -> None:
         self.config = config
+        self.embedder = embedder
         self.house = house
         if house is not None:
             house.know(lambda: versions_of(index))
         self.index = index
-        self.search_engine = search or Search(
+        self.search_engine: Searching = search or Search(
             index, embedder, open_reranker(config.reranker, config.threads), config.interaction
         )
         self._rationale = rationale
@@ -93,6 +96,16 @@ class Assistant:
         opened = cls(config, index, embedder, open_rationale(config, embedder), open_generator(config), house=house)
         embedder.embed_queries(["warm"])  # the first run of a model costs more than all that follow
         return opened
+
+    def beside(self, own: Searching) -> Assistant:
+        """An assistant that reads further passages besides those of the index.
+
+        Args:
+          own: finds them.
+        """
+        made = copy(self)
+        made.search_engine = Joined(own, self.search_engine)
+        return made
 
     def search(self, question: str, filters: Filters | None = None, limit: int | None = None) -> list[Found]:
         """The passages for a question, best first, by the configured method."""
@@ -290,15 +303,8 @@ class Assistant:
         order = list(dict.fromkeys(id for statement in statements for id in statement.citations))
         numbers = {id: number for number, id in enumerate(order, start=1)}
         known = {item.passage.id: item for item in found}
-        sources = [
-            Source(number=numbers[id], passage=known[id].passage, score=known[id].score, highlights=marked.get(id, ()))
-            for id in order
-        ]
-        sources += [
-            Source(number=None, passage=item.passage, score=item.score)
-            for item in found
-            if item.passage.id not in numbers
-        ]
+        sources = [source_of(known[id], numbers[id], marked.get(id, ())) for id in order]
+        sources += [source_of(item) for item in found if item.passage.id not in numbers]
         flags = list(answer.flags)
         if all(source.passage.metadata.language != answer.language for source in sources if source.number):
             flags.append("other_language")
@@ -322,8 +328,22 @@ class Assistant:
             lines += [f"- {item.passage.metadata.title} ({item.passage.metadata.address})" for item in nearest]
         else:
             lines.append(say(language, "nothing"))
-        sources = tuple(Source(number=None, passage=item.passage, score=item.score) for item in found)
+        sources = tuple(map(source_of, found))
         return msgspec.structs.replace(answer, text="\n".join(lines), sources=sources, abstained=True, statements=())
+
+
+def source_of(found: Found, number: int | None = None, highlights: tuple[Highlight, ...] = ()) -> Source:
+    """A passage that was found, as a source of an answer.
+
+    Args:
+      found: the passage.
+      number: its number in the answer.
+      highlights: the sentences of it that carry the answer.
+    """
+    return Source(
+        number=number, passage=found.passage, score=found.score, dense=found.dense, sparse=found.sparse,
+        by_code=found.by_code, highlights=highlights,
+    )  # fmt: skip
 
 
 def versions_of(index: Index) -> list[tuple[str, str, str, str]]:

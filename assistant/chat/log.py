@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,19 @@ CREATE TABLE IF NOT EXISTS exchange (
 );
 CREATE INDEX IF NOT EXISTS exchange_at ON exchange (at);
 CREATE INDEX IF NOT EXISTS exchange_conversation ON exchange (conversation, id);
+CREATE TABLE IF NOT EXISTS title (
+    conversation TEXT NOT NULL, author TEXT NOT NULL, title TEXT NOT NULL, PRIMARY KEY (conversation, author)
+);
 CREATE TABLE IF NOT EXISTS feedback (
     exchange INTEGER PRIMARY KEY REFERENCES exchange (id) ON DELETE CASCADE,
     at TEXT NOT NULL, good INTEGER NOT NULL, comment TEXT NOT NULL
 );
 """
+
+
+MOST_CONVERSATIONS = 200
+"""Conversations of an author; the oldest goes when one more begins."""
+LONGEST_TITLE = 120
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
@@ -48,6 +57,23 @@ class Exchange(Struct, frozen=True, kw_only=True):
     answer: Answer
     good: bool | None = None
     comment: str = ""
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """What an author asked one after the other.
+
+    Attributes:
+      name: that nobody can guess.
+      title: as its author named it; its first question otherwise.
+      began, last: when its first and last question were asked.
+      questions: how many there are.
+    """
+
+    name: str
+    title: str
+    began: str
+    last: str
+    questions: int
 
 
 class Log:
@@ -71,6 +97,7 @@ class Log:
             if "author" not in {row[1] for row in self._db.execute("PRAGMA table_info(exchange)")}:
                 # Of whom a question of an older log was, nobody knows: it is nobody's.
                 self._db.execute("ALTER TABLE exchange ADD COLUMN author TEXT NOT NULL DEFAULT ''")
+            self._db.execute("CREATE INDEX IF NOT EXISTS exchange_author ON exchange (author, conversation)")
             self._db.execute("PRAGMA foreign_keys = ON")
             self._db.execute("PRAGMA secure_delete = ON")
 
@@ -114,7 +141,18 @@ class Log:
                     author,
                 ),
             )
+            self._bound(author)
             return cursor.lastrowid
+
+    def _bound(self, author: str) -> None:
+        """Drop the oldest conversations of an author beyond the most that are kept."""
+        assert self._db is not None
+        beyond = self._db.execute(
+            "SELECT conversation FROM exchange WHERE author = ? AND conversation <> '' GROUP BY conversation "
+            "ORDER BY max(id) DESC LIMIT -1 OFFSET ?",
+            (author, MOST_CONVERSATIONS),
+        ).fetchall()
+        self._drop([name for (name,) in beyond], author)
 
     def rate(self, exchange: int, good: bool, comment: str = "", author: str = "") -> None:
         """Note what its author thought of an answer; a later opinion replaces an earlier one.
@@ -142,6 +180,63 @@ class Log:
     def conversation(self, name: str, author: str = "") -> list[Exchange]:
         """What an author asked in a conversation, the oldest first."""
         return self._read("WHERE e.conversation = ? AND e.author = ? ORDER BY e.id", (name, author))
+
+    def conversations(self, author: str) -> list[Conversation]:
+        """The conversations of an author, the latest first."""
+        if self._db is None:
+            return []
+        query = (
+            "SELECT c.conversation, coalesce(t.title, first.question), c.began, c.last, c.questions FROM "
+            "(SELECT conversation, min(id) AS first, max(id) AS latest, min(at) AS began, max(at) AS last, "
+            "count(*) AS questions FROM exchange WHERE author = ? AND conversation <> '' GROUP BY conversation) c "
+            "JOIN exchange first ON first.id = c.first "
+            "LEFT JOIN title t ON t.conversation = c.conversation AND t.author = first.author "
+            "ORDER BY c.latest DESC LIMIT ?"
+        )
+        with self._lock:
+            rows = self._db.execute(query, (author, MOST_CONVERSATIONS)).fetchall()
+        return [
+            Conversation(name=name, title=title[:LONGEST_TITLE], began=began, last=last, questions=questions)
+            for name, title, began, last, questions in rows
+        ]
+
+    def rename(self, name: str, title: str, author: str) -> None:
+        """Name a conversation; an empty title gives it that of its first question again.
+
+        Raises:
+          UserError: the author has no such conversation.
+        """
+        self._own(name, author)
+        assert self._db is not None
+        title = Scrubber().scrub(" ".join(title.split()))[:LONGEST_TITLE]
+        with self._lock, self._db:
+            self._db.execute("DELETE FROM title WHERE conversation = ? AND author = ?", (name, author))
+            if title:
+                self._db.execute("INSERT INTO title VALUES (?, ?, ?)", (name, author, title))
+
+    def forget(self, name: str, author: str) -> None:
+        """Delete a conversation with all its questions, answers and opinions.
+
+        Raises:
+          UserError: the author has no such conversation.
+        """
+        self._own(name, author)
+        assert self._db is not None
+        with self._lock, self._db:
+            self._drop((name,), author)
+
+    def _own(self, name: str, author: str) -> None:
+        own = "SELECT 1 FROM exchange WHERE conversation = ? AND author = ? AND conversation <> ''"
+        if self._db is None or not self._row(own, (name, author)):
+            raise UserError("There is no such conversation of yours.", "Choose one of the list.")
+
+    def _drop(self, names: Sequence[str], author: str) -> None:
+        assert self._db is not None
+        for table in ("exchange", "title"):
+            self._db.executemany(
+                f"DELETE FROM {table} WHERE conversation = ? AND author = ?",  # noqa: S608 - names of ours
+                [(name, author) for name in names],
+            )
 
     def latest(self, limit: int = 20, rated: bool = False, author: str | None = "") -> list[Exchange]:
         """The latest exchanges of an author (None: of everybody), the newest first; only rated ones when asked."""
@@ -185,6 +280,7 @@ class Log:
         assert self._db is not None
         oldest = (datetime.now(UTC) - timedelta(days=self._days)).isoformat(timespec="seconds")
         self._db.execute("DELETE FROM exchange WHERE at < ?", (oldest,))
+        self._db.execute("DELETE FROM title WHERE conversation NOT IN (SELECT conversation FROM exchange)")
 
 
 def _json(value: object) -> str:

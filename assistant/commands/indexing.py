@@ -61,7 +61,7 @@ def index(
         loaders,
         embedder,
         size=ChunkSize(most=config.chunk_tokens, overlap=config.overlap_tokens),
-        names=config.names_file.read_text("utf-8").splitlines() if config.names_file else (),
+        names=config.listed_names(),
         told=lambda words: typer.echo(words, err=True),
     )
     left_out = open_index(config.folder / "index").store.dropped() if dropped else []

@@ -29,11 +29,10 @@ def rules_missing(
     Example: energycomm assistant rules-missing --market FR --draft 3 > draft.yaml
     """
     from assistant.invariants.drafting import draft as drafted
-    from assistant.invariants.ranking import learned
+    from assistant.invariants.stored import missing_rules
     from energycomm.config import load
     from energycomm.kernel.family import KINDS
-    from energycomm.market.installed import installed_adapters
-    from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+    from energycomm.pipeline.gateway import open_catalogue, open_store
 
     config = load()
     catalogue = open_catalogue(config.rules_folder)
@@ -44,10 +43,8 @@ def rules_missing(
         raise UserError(f"There is no market {unknown[0]!r}.", f"Markets: {known}.", ExitCode.USAGE)
     if kind is not None and kind not in KINDS:
         raise UserError(f"There is no kind of message {kind!r}.", f"Kinds: {', '.join(KINDS)}.", ExitCode.USAGE)
-    markets = installed_adapters(config.mapping_files)
     with open_store(config) as store:
-        engine = open_engine(catalogue, config.engine, config.curve_tolerance)
-        found = learned(store, catalogue, engine, markets, wanted, kind)
+        found = missing_rules(store, config, catalogue, wanted, kind)
     if draft is not None:
         if draft > len(found):
             raise UserError(f"There are {len(found)} groups, no number {draft}.", "Leave out --draft to list them.")

@@ -74,6 +74,10 @@ class Scrubber:
                 text = self._replaced(text, spans, kind)
         return text
 
+    def spans(self, text: str) -> list[Span]:
+        """Where personal data and secrets stand in a text."""
+        return sorted({span for _, find in self._detectors() for span in find(text)}) if text else []
+
     def document(self, document: Document) -> Document:
         """A document without personal data and secrets: text, titles, contexts; the author becomes unknown."""
         parts: list[str] = []

@@ -6,28 +6,20 @@ The gateway finds `addition` by the entry point group `energycomm.console`; it i
 from __future__ import annotations
 
 import threading
-from importlib import resources
-from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from fastapi.templating import Jinja2Templates
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assistant.config import load_config
 from assistant.extras import CORE, installed
-from assistant.web.interface import PLACE, WORDS
+from assistant.web.addresses import PLACE, QUESTION, UPLOAD
+from assistant.web.words import WEB, Pages, words_of
 from energycomm.config import Config
 from energycomm.console.additions import Addition
-from energycomm.console.view import COOKIE_LANGUAGE
 from energycomm.errors import UserError
-
-QUESTION = "ask"
-"""Where questions are sent to."""
-
-TEMPLATES = Path(str(resources.files("assistant.web"))) / "templates"
 
 
 def addition(config: Config) -> Addition | None:
@@ -50,6 +42,7 @@ def guarded(config: Config, chat: ASGIApp | None = None) -> Addition:
         make=lambda: application(config, chat),
         explain="explain/{id}",
         read=(QUESTION, PLACE),
+        large=(UPLOAD,),
     )
 
 
@@ -57,29 +50,23 @@ def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
     """The pages: explanations need the rules and the store alone, the chat its index and models as well."""
     # Its packages take seconds to import: only when somebody asks.
     from assistant.explanation.explaining import explain_message
-    from assistant.web.pages import POLICY
     from assistant.web.unlike import add_pages
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    templates = Jinja2Templates(TEMPLATES)
+    pages = Pages(config.language, in_console=True)
 
     @app.get("/explain/{number}", response_class=HTMLResponse)
     def explain(request: Request, number: int) -> HTMLResponse:
-        language = request.cookies.get(COOKIE_LANGUAGE, config.language)
-        words = WORDS.get(language, WORDS["en"])
-        values = {"words": words, "lang": language, "number": number, "explanation": None, "trouble": ""}
-        status = 200
+        language = words_of(request, config.language).language
         try:
-            values["explanation"] = explain_message(config, load_config(), number, language)
+            explanation = explain_message(config, load_config(), number, language)
         except UserError as error:
-            values["trouble"], status = str(error), 404
-        answer = templates.TemplateResponse(request, "explanation.html", values, status)
-        answer.headers["Content-Security-Policy"] = POLICY
-        return answer
+            return pages.page(request, "refused.html", 404, trouble=str(error))
+        return pages.page(request, "explanation.html", number=number, explanation=explanation)
 
-    add_pages(app, config, templates, POLICY)
-    app.mount("/static", StaticFiles(directory=TEMPLATES.parent / "static"))
-    app.mount("/", chat or Chat(templates, config))
+    add_pages(app, config, pages)
+    app.mount("/static", StaticFiles(directory=WEB / "static"))
+    app.mount("/", chat or Chat(pages, config))
     return app
 
 
@@ -87,13 +74,12 @@ class Chat:
     """The chat, whose index and models are opened when it is first asked for.
 
     Args:
-      templates: for the words why it cannot be opened.
+      pages: says why it cannot be opened.
       gateway: the gateway's configuration: its rules and store, which are asked before passages.
     """
 
-    def __init__(self, templates: Jinja2Templates, gateway: Config) -> None:
-        self.templates = templates
-        self.gateway = gateway
+    def __init__(self, pages: Pages, gateway: Config) -> None:
+        self.pages, self.gateway = pages, gateway
         self._app: ASGIApp | None = None
         self._lock = threading.Lock()
 
@@ -104,11 +90,7 @@ class Chat:
             if app is None:
                 app = await run_in_threadpool(self._open)
         except UserError as error:
-            request = Request(scope, receive)
-            language = request.cookies.get(COOKIE_LANGUAGE, "en")
-            words = WORDS.get(language, WORDS["en"])
-            values = {"words": words, "lang": language, "number": 0, "explanation": None, "trouble": str(error)}
-            answer = self.templates.TemplateResponse(request, "explanation.html", values, 503)
+            answer = self.pages.page(Request(scope, receive), "refused.html", 503, trouble=str(error))
             await answer(scope, receive, send)
             return
         await app(scope, receive, send)

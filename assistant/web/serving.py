@@ -14,7 +14,8 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assistant.web.console import QUESTION, guarded
+from assistant.web.addresses import QUESTION
+from assistant.web.console import guarded
 from energycomm.commands.recording import has_store, system_user
 from energycomm.config import Config
 from energycomm.console.additions import Guarded

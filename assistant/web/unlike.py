@@ -9,70 +9,24 @@ import threading
 from datetime import UTC, datetime
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
-from fastapi.templating import Jinja2Templates
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from msgspec import Struct
 
-from assistant.anomalies.energy import used
-from assistant.anomalies.ranking import Anomaly, ranked
-from assistant.anomalies.stored import powers, rows
+from assistant.anomalies.ranking import Anomaly
+from assistant.anomalies.stored import anomalies
 from assistant.invariants.drafting import draft
-from assistant.invariants.ranking import Missing, learned
-from assistant.web.interface import PLACE
+from assistant.invariants.ranking import Missing
+from assistant.invariants.stored import missing_rules
+from assistant.web.addresses import PLACE
+from assistant.web.words import Pages
 from energycomm.config import Config
-from energycomm.console.view import COOKIE_LANGUAGE
 from energycomm.errors import UserError
-from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+from energycomm.pipeline.gateway import open_catalogue, open_store
 
 LEAST = 2.0
 """Standard errors from which an access point is shown."""
 
 MOST = 100
-
-WORDS: dict[str, dict[str, str]] = {
-    "en": {
-        "title": "What no rule says",
-        "about": "Accepted messages that no rule refused. Nothing is decided: look at them, or ask the grid operator.",
-        "points": "Access points unlike their past and peers",
-        "rules": "Rules that may be missing",
-        "pending": "This is being worked out from the store; the page shows it when it is there.",
-        "again": "Work it out anew",
-        "at": "Worked out on",
-        "none": "None was found.",
-        "draft": "draft of a rule",
-        "message": "Message", "market": "Market", "point": "Access point", "kind": "Kind", "score": "Score",
-        "why": "Why", "messages": "Messages",
-    },
-    "fr": {
-        "title": "Ce qu'aucune règle ne dit",
-        "about": "Des messages acceptés qu'aucune règle n'a refusés. Rien n'est décidé : voyez-les, ou interrogez le "
-        "gestionnaire de réseau.",
-        "points": "Points qui ne ressemblent ni à leur passé ni aux autres",
-        "rules": "Règles qui manquent peut-être",
-        "pending": "Le calcul est en cours ; la page affichera le résultat.",
-        "again": "Recalculer",
-        "at": "Calculé le",
-        "none": "Rien n'a été trouvé.",
-        "draft": "projet de règle",
-        "message": "Message", "market": "Marché", "point": "Point", "kind": "Genre", "score": "Score",
-        "why": "Pourquoi", "messages": "Messages",
-    },
-    "nl": {
-        "title": "Wat geen regel zegt",
-        "about": "Geaccepteerde berichten die geen regel weigerde. Er wordt niets beslist: bekijk ze, of vraag het de "
-        "netbeheerder.",
-        "points": "Aansluitingen die niet op hun verleden en op andere lijken",
-        "rules": "Regels die misschien ontbreken",
-        "pending": "Dit wordt uit de opslag berekend; de pagina toont het zodra het er is.",
-        "again": "Opnieuw berekenen",
-        "at": "Berekend op",
-        "none": "Er is niets gevonden.",
-        "draft": "ontwerp van een regel",
-        "message": "Bericht", "market": "Markt", "point": "Aansluiting", "kind": "Soort", "score": "Score",
-        "why": "Waarom", "messages": "Berichten",
-    },
-}  # fmt: skip
 
 
 class Unlike(Struct, frozen=True):
@@ -129,23 +83,20 @@ class Survey:
 def found_in(config: Config) -> Unlike:
     """What is unlike in a store."""
     catalogue = open_catalogue(config.rules_folder)
-    engine = open_engine(catalogue, config.engine, config.curve_tolerance)
     with open_store(config) as store:
-        spans = used(rows(store.engine, "readings"), rows(store.engine, "volumes"))
-        points = [one for one in ranked(spans, powers(rows(store.engine, "contracts"))) if one.score >= LEAST][:MOST]
-        groups = learned(store, catalogue, engine, installed_adapters(config.mapping_files))[:MOST]
+        points = anomalies(store, LEAST)[:MOST]
+        groups = missing_rules(store, config, catalogue)[:MOST]
     drafts = [draft(group, catalogue, number) for number, group in enumerate(groups, 1)]
     return Unlike(datetime.now(UTC), points, [group.missing for group in groups], drafts)
 
 
-def add_pages(app: FastAPI, config: Config, templates: Jinja2Templates, policy: str) -> Survey:
+def add_pages(app: FastAPI, config: Config, pages: Pages) -> Survey:
     """Add the page and the drafts to an application.
 
     Args:
       app: the application.
       config: the gateway's configuration.
-      templates: of the assistant.
-      policy: what the page may load.
+      pages: answers pages.
     """
     survey = Survey(config)
 
@@ -153,18 +104,12 @@ def add_pages(app: FastAPI, config: Config, templates: Jinja2Templates, policy: 
     def unlike(request: Request) -> HTMLResponse:
         if survey.found is None:
             survey.begin()
-        language = request.cookies.get(COOKIE_LANGUAGE, config.language)
-        words = WORDS.get(language, WORDS["en"])
-        answer = templates.TemplateResponse(
-            request, "unlike.html", {"words": words, "lang": language, "found": survey.found, "place": PLACE}
-        )
-        answer.headers["Content-Security-Policy"] = policy
-        return answer
+        return pages.page(request, "unlike.html", found=survey.found, place=PLACE)
 
     @app.post(f"/{PLACE}")
-    def again(request: Request) -> RedirectResponse:
+    def again() -> Response:
         survey.begin()
-        return RedirectResponse(f"{request.scope['root_path']}/{PLACE}", 303)
+        return Response(headers={"HX-Refresh": "true"})
 
     @app.get(f"/{PLACE}/draft/{{number}}", response_class=PlainTextResponse)
     def draft_of(number: int) -> PlainTextResponse:

@@ -17,7 +17,7 @@ import structlog
 from fastapi import FastAPI, Request
 from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from energycomm.config import Config
@@ -25,11 +25,22 @@ from energycomm.console.view import READERS
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.webservice import audit
-from energycomm.webservice.identity import SAFE, address_of, check_origin, identify, login_address
+from energycomm.webservice.bodies import LARGE, set_bound
+from energycomm.webservice.identity import (
+    CSRF_HEADER,
+    SAFE,
+    address_of,
+    check_origin,
+    check_token,
+    identify,
+    login_address,
+)
 from energycomm.webservice.problems import Problem, answer
 from energycomm.webservice.roles import Person
 
 GROUP = "energycomm.console"
+HTMX = "HX-Request"
+"""Header of a request of htmx."""
 log = structlog.get_logger()
 
 
@@ -42,6 +53,7 @@ class Addition(Struct, frozen=True, kw_only=True):
       make: makes its application; called at the first request.
       explain: address, below its own, that explains a Kernel message, with `{id}` for its number; empty for none.
       read: other addresses below its own that show personal data.
+      large: addresses below its own that take bodies as large as [web] `body_bytes`.
     """
 
     name: str
@@ -49,6 +61,7 @@ class Addition(Struct, frozen=True, kw_only=True):
     make: Callable[[], ASGIApp]
     explain: str = ""
     read: tuple[str, ...] = ()
+    large: tuple[str, ...] = ()
 
     def about(self, message_id: int) -> str:
         """Where it explains a message."""
@@ -82,6 +95,8 @@ def mount(app: FastAPI) -> None:
 class Guarded:
     """Restricts an addition to readers of the console, and creates it on first use.
 
+    Who comes with a session and changes something sends its CSRF token in the header `X-CSRF-Token`.
+
     The addition finds who asks in `request.state.person`.
 
     Args:
@@ -114,11 +129,15 @@ class Guarded:
         shared = self.app.state.services
         person = await identify(request, shared, None)
         if person is None:
-            return RedirectResponse(login_address(request.url.path), 303)
+            return self._to_login(request)
         if not person.may(frozenset(READERS)):
             raise Problem("API_FORBIDDEN")
         if request.method not in SAFE:
             check_origin(request)
+            if person.csrf:
+                check_token(request.headers.get(CSRF_HEADER), person.csrf)
+        if request.url.path.removeprefix(f"/{self.addition.name}/") in self.addition.large:
+            set_bound(request, LARGE)
         await run_in_threadpool(self._record, request, person, shared.store)
         if self._made is None:
             try:
@@ -126,6 +145,12 @@ class Guarded:
             except UserError as error:
                 raise Problem("API_REFUSED", error.message, advice=error.advice) from None
         return self._made
+
+    def _to_login(self, request: Request) -> Response:
+        """To the sign-in and back; htmx, which asks for a part of a page, is told to take the whole page there."""
+        if HTMX not in request.headers:
+            return RedirectResponse(login_address(request.url.path), 303)
+        return Response(status_code=401, headers={"HX-Redirect": login_address(f"/{self.addition.name}/")})
 
     def _record(self, request: Request, person: Person, store: Store) -> None:
         subject = self.addition.subject(store, request.url.path)

@@ -33,6 +33,11 @@ ALLOWED = {
     "BSD-3-Clause": "permissive",
     "BSL-1.0": "permissive",
     "CC0-1.0": "asks for nothing",
+    "FTL": "permissive; asks to be named",
+    "IJG": "permissive; asks to be named",
+    "Unicode-3.0": "permissive",
+    "libpng-2.0": "permissive",
+    "libtiff": "permissive",
     "CNRI-Python": "permissive; of parts that come from Python itself",
     "ISC": "permissive",
     "LGPL-2.0-or-later": LIBRARY,
@@ -47,7 +52,14 @@ ALLOWED = {
 }
 """SPDX identifier -> why it may stand beside our Apache-2.0."""
 
+PDFIUM = (
+    "Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND FTL AND IJG AND MIT AND Unicode-3.0 AND Zlib AND libpng-2.0 AND "
+    "libtiff"
+)
+"""Of PDFium with what is built into it: abseil, FreeType, ICU, lcms, libjpeg, libpng, OpenJPEG, libtiff, zlib."""
+
 WORDS = {
+    "BSD-3-Clause, Apache-2.0, dependency licenses": PDFIUM,
     "3-Clause BSD License": "BSD-3-Clause",
     "Apache": "Apache-2.0",
     "Apache 2.0": "Apache-2.0",

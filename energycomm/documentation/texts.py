@@ -79,8 +79,14 @@ ADAPTERS = (
 )
 """Folders of what adapters say: first that of what they share."""
 
+ASSISTANT = PROGRAM.parent / "assistant" / "texts"
+"""What the pages of the assistant say."""
+
 _OTHER = tuple(one for one in LANGUAGES if one != "en")
-CATALOGUES: dict[Path, tuple[str, ...]] = {FOLDER: LANGUAGES, **dict.fromkeys((RULES, *ADAPTERS), _OTHER)}
+CATALOGUES: dict[Path, tuple[str, ...]] = {
+    FOLDER: LANGUAGES,
+    **dict.fromkeys((RULES, *ADAPTERS, ASSISTANT), _OTHER),
+}
 """Folder of catalogues -> their languages."""
 
 Keywords = dict[str, tuple[int, ...] | None]
@@ -152,6 +158,15 @@ def _extracted(file: Path, method: str, keywords: Keywords) -> Iterator[Text]:
     with file.open("rb") as content:
         for _, text, _, _ in extract(method, content, keywords, (), options):
             yield text
+
+
+def of_the_assistant() -> Iterator[Text]:
+    """What the pages of the assistant show."""
+    pages = ASSISTANT.parent / "web"
+    for file in sorted((*pages.glob("*.py"), ASSISTANT.parent / "chat" / "attachments.py")):
+        yield from _extracted(file, "python", SHOWN | MARKED)
+    for file in sorted(pages.glob("templates/*.html")):
+        yield from _extracted(file, "jinja2.ext:babel_extract", SHOWN)
 
 
 def built() -> Iterator[Text]:
@@ -387,6 +402,8 @@ def needed(folder: Path, language: str) -> Catalog:
         found = _of_an_adapter(folder.parent)
         # What the program, or all adapters, say is translated once.
         above = tuple(needed(one, language) for one in (FOLDER, ADAPTERS[0]) if one != folder)
+    elif folder == ASSISTANT:
+        found, above = of_the_assistant(), (needed(FOLDER, language),)
     else:
         found = ruled(folder.parent, language)
     for text in found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,9 +101,20 @@ def test_an_addition_is_for_sessions_that_may_read_and_hold(site: Site) -> None:
 
 
 def test_no_page_of_another_site_sends_anything_to_an_addition(site: Site) -> None:
-    client = Visitor(site, Role.CONSULTANT).client
-    assert client.post("/oracle/", headers={"Origin": "https://evil.example"}).status_code == 403
-    assert client.post("/oracle/", headers={"Origin": "http://gateway.test"}).status_code == 200
+    anna = Visitor(site, Role.CONSULTANT)
+    token = re.search(r'"X-CSRF-Token":"([^"]+)"', anna.get("/").text)
+    assert token
+    ours, csrf = {"Origin": "http://gateway.test"}, {"X-CSRF-Token": token.group(1)}
+    assert anna.client.post("/oracle/", headers={"Origin": "https://evil.example"} | csrf).status_code == 403
+    for wrong in ({}, {"X-CSRF-Token": "wrong"}):
+        assert anna.client.post("/oracle/", headers=ours | wrong).status_code == 403
+    assert anna.client.post("/oracle/", headers=ours | csrf).status_code == 200
+
+
+def test_a_part_of_a_page_leads_the_whole_page_to_the_sign_in(site: Site) -> None:
+    """Whose session is over does not get the sign-in in the middle of a page."""
+    answer = site.caller().post("/oracle/", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (401, "/login?then=/oracle/")
 
 
 def test_what_is_explained_is_in_the_audit(site: Site) -> None:

@@ -13,7 +13,6 @@ from babel.messages.catalog import Message
 from babel.messages.pofile import read_po
 
 from assistant.explanation import words as explanation
-from assistant.web import interface
 from energycomm.documentation.texts import CATALOGUES, needed, updated
 from energycomm.texts.catalogues import FOLDER, LANGUAGES
 
@@ -34,6 +33,8 @@ ALIKE = {
         *("correction", "index", "original", "rectification", "taxes", "tariff", "(absent)"),
         *("Suggestions", "code", "script", "ticket", "tickets", "notes", "corrections"),
         *("absent", "message", "messages", "notifications", "tables", "version", "volume"),
+        *("Console", "Conversation", "Message {n}", "Pages", "Passage", "Question", "Score", "Sources", "page {n}"),
+        *("{0} documents", "{0} passages", "{n} question", "{n} questions"),
         *("{n} message", "{n} ticket", "{n} action", "version {n}", "{n} notification was"),
         *("{left} plus {right}", "contribution", "relation", "point", "{0} wsa:RelatesTo", "{0} wsu:Timestamp"),
         *("POST /logout/provider",),
@@ -55,6 +56,7 @@ ALIKE = {
             "Tickets",
         ),
         *("Tokens", "Type", "code", "contract", "database", "in", "meter", "open", "script", "ticket", "volume"),
+        *("Console", "Score"),
         *("{left} is {right}", "{left} plus {right}", "“{name}”", "curve in Wh"),
         *("{0} wsa:RelatesTo", "{0} wsu:Timestamp", "POST /logout/provider"),
         *("curve", "gas", "operator", "In tickets", "open tickets", "{n} in tickets", "{n} ticket"),
@@ -132,17 +134,16 @@ def test_the_extraction_finds_what_pages_say_and_what_declarations_name() -> Non
     }
 
 
-def test_the_assistants_pages_say_the_same_things_in_each_language() -> None:
-    for words in (interface.WORDS, explanation.WORDS):
-        assert set(words) == set(LANGUAGES)
-        for language, texts in words.items():
-            assert texts.keys() == words["en"].keys()
-            assert {key: places(text) for key, text in texts.items()} == {
-                key: places(text) for key, text in words["en"].items()
-            }
-            if language != "en":
-                alike = {key for key, text in texts.items() if text == words["en"][key]}
-                assert alike <= {"sources", "source", "version", "page", "filters", "by_message", "message", "script"}
+def test_the_assistant_explains_the_same_things_in_each_language() -> None:
+    assert set(explanation.WORDS) == set(LANGUAGES)
+    for language, texts in explanation.WORDS.items():
+        assert texts.keys() == explanation.WORDS["en"].keys()
+        assert {key: places(text) for key, text in texts.items()} == {
+            key: places(text) for key, text in explanation.WORDS["en"].items()
+        }
+        if language != "en":
+            alike = {key for key, text in texts.items() if text == explanation.WORDS["en"][key]}
+            assert alike <= {"by_message", "message", "script"}
 
 
 def test_a_package_has_the_catalogues_of_each_folder() -> None:

@@ -1,5 +1,10 @@
-// What htmx does not do: copying, closing a document, scrolling to the sentence, emptying the question.
+// What htmx does not do: copying, focus, what is told to those who do not see the page, refusals, one's place in the page.
 "use strict";
+
+const told = document.getElementById("told");
+let opener = null; // what opened the document: the focus goes back to it
+
+if (window.matchMedia("(max-width: 62rem)").matches) document.getElementById("conversations").open = false;
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
@@ -7,10 +12,24 @@ document.addEventListener("click", async (event) => {
   if (button.classList.contains("copy")) {
     await copy(button.dataset.text);
     button.textContent = button.dataset.copied;
+    tell(button.dataset.copied);
   } else if (button.classList.contains("close")) {
-    document.getElementById("document").replaceChildren();
+    closeDocument();
   }
 });
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.closest("#document")) closeDocument();
+});
+
+function closeDocument() {
+  document.getElementById("document").replaceChildren();
+  if (opener && document.contains(opener)) opener.focus();
+}
+
+function tell(words) {
+  told.textContent = words;
+}
 
 async function copy(text) {
   if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
@@ -22,25 +41,85 @@ async function copy(text) {
   area.remove();
 }
 
-document.addEventListener("htmx:afterRequest", (event) => {
-  if (event.detail.elt.id === "asking" && event.detail.successful) {
-    document.getElementById("question").value = "";
-    event.detail.elt.scrollIntoView({ block: "end" });
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const form = event.detail.elt;
+  if (event.detail.target.id === "document") opener = form.closest("#document") ? opener : form;
+  const file = form.dataset.most && form.querySelector("input[type=file]").files[0];
+  if (file && file.size > Number(form.dataset.most)) {
+    event.preventDefault();
+    refuse(form, told.dataset.large);
   }
+});
+
+// A refusal is shown where its form is; what is no part of a page (a fault, a bound of the service) in its own words.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const answer = event.detail.xhr;
+  if (answer.status < 400) return;
+  const part = (answer.getResponseHeader("Content-Type") || "").startsWith("text/html");
+  event.detail.isError = false;
+  if (part && event.detail.target.id === "attached") event.detail.shouldSwap = true;
+  else refuse(event.detail.elt, part ? words(answer.responseText) : told.dataset.failed);
+});
+
+function words(page) {
+  const part = new DOMParser().parseFromString(page, "text/html");
+  return (part.querySelector(".trouble") || part.body).textContent.trim();
+}
+
+function refuse(element, text) {
+  const place = element.closest("form, .foot, #past, #sources, .answer") || element;
+  let said = place.querySelector(":scope > .trouble");
+  if (!said) {
+    said = document.createElement("p");
+    said.className = "trouble";
+    said.setAttribute("role", "alert");
+    place.append(said);
+  }
+  said.textContent = text;
+}
+
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.elt.id !== "asking" || event.detail.xhr.status >= 400) return;
+  const question = document.getElementById("question");
+  question.value = "";
+  event.detail.elt.querySelectorAll(".trouble").forEach((one) => one.remove());
+  const hint = document.getElementById("hint");
+  if (hint) hint.remove();
+  const turns = document.querySelectorAll("#turns .turn");
+  if (turns.length) turns[turns.length - 1].scrollIntoView({ block: "nearest" });
+  const reading = document.querySelector("#turns .turn:last-child .draft p");
+  if (reading) tell(reading.textContent);
 });
 
 document.addEventListener("htmx:afterSettle", (event) => {
-  if (event.target.id === "document") {
-    const mark = event.target.querySelector("mark");
-    if (mark) mark.scrollIntoView({ block: "center" });
-  }
+  if (event.target.id !== "document") return;
+  const title = event.target.querySelector("h2");
+  if (title) title.focus({ preventScroll: true });
+  const mark = event.target.querySelector("rect.mark, mark") || title;
+  if (mark) mark.scrollIntoView({ block: "center" });
 });
 
 document.addEventListener("htmx:sseMessage", (event) => {
-  if (event.detail.type === "answer") {
-    const turn = event.target.closest(".turn");
-    const draft = turn && turn.querySelector(".draft");
-    if (draft) draft.remove();
-    document.getElementById("document").replaceChildren();
-  }
+  if (event.detail.type !== "answer") return;
+  const turn = event.target.closest(".turn");
+  turn.querySelectorAll(".draft").forEach((one) => one.remove());
+  document.getElementById("document").replaceChildren();
+  const lines = [...turn.querySelectorAll(".answer p, .trouble")].slice(0, 3);
+  tell(lines.map((one) => one.textContent).join(" "));
+  const place = new URL(window.location.href);
+  place.search = "?open=" + encodeURIComponent(document.getElementById("conversation").dataset.name);
+  if (turn.querySelector(".rating")) window.history.replaceState(null, "", place);
+  turn.scrollIntoView({ block: "nearest" });
 });
+
+// The stream ended or broke before the answer came: it is not asked for a second time.
+for (const kind of ["htmx:sseError", "htmx:sseClose"]) {
+  document.addEventListener(kind, (event) => {
+    const turn = event.target.closest(".turn");
+    if (!turn || !turn.querySelector(".draft")) return;
+    if (event.detail.source) event.detail.source.close();
+    turn.querySelectorAll("[sse-connect]").forEach((one) => one.remove());
+    refuse(turn, told.dataset.failed);
+    tell(told.dataset.failed);
+  });
+}

@@ -54,8 +54,17 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
     """Whether a question is about rules: it names them, or what only rules have, and nothing of the store."""
     tokens = slots.asked.tokens
     spoken = mentions(slots)
-    things = slots.of("thing", "request", "ticket", "notification", "acknowledgement", "incident", "envelope", "finding",
-                      "rules_version")  # fmt: skip
+    things = slots.of(
+        "thing",
+        "request",
+        "ticket",
+        "notification",
+        "acknowledgement",
+        "incident",
+        "envelope",
+        "finding",
+        "rules_version",
+    )
     if any(not tokens[one.start].startswith(("file", "fichier")) for one in things):
         return False
     if slots.has("subject", "rule"):

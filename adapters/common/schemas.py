@@ -40,6 +40,7 @@ _EXPECTED = re.compile(r"Expected is (?:one of )?\( (?P<names>[^)]*) \)")
 _SET = re.compile(r"is not an element of the set \{(?P<values>.*)\}")
 _TYPE = re.compile(r"(?:atomic|local atomic|union) type '?(?:\{[^}]*\})?(?P<type>[^'.]*)'?")
 _ATTRIBUTE = re.compile(r"The attribute '(?P<name>[^']+)' is (?P<what>not allowed|required)")
+_OF_ATTRIBUTE = re.compile(r"^Element '[^']*', attribute '(?P<name>[^']+)':")
 _PREFIX = re.compile(r"/[^/:{]+:|/\{[^}]*\}")
 _BUILT_IN = {
     "xs:dateTime": "a date-time like 2024-10-04T00:01:00+02:00",
@@ -389,6 +390,9 @@ class _Examination:
         if attribute is not None:
             return refusal("SYN_MISSING", path=f"{path}/@{attribute['name']}", expected="an attribute with a value")
         value = None if found is None else found.text or ""
+        of_attribute = _OF_ATTRIBUTE.search(message)
+        if of_attribute is not None and found is not None:
+            path, value = f"{path}/@{of_attribute['name']}", found.get(of_attribute["name"])
         allowed = _SET.search(message)
         if allowed is not None:
             return refusal("SYN_CODE", path=path, value=value, expected="one of " + allowed["values"].replace("'", ""))

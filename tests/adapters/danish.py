@@ -147,8 +147,27 @@ def schemas(shared: Path, label: str) -> list[Schema]:
         if file.name.partition("-assembly")[0].replace("-", "").lower() == label.lower():
             (declared,) = documents_of(file)
             found.append(Schema("json", declared, _json_check(file)))
-    assert found, label
     return found
+
+
+def fault(content: bytes, shared: Path) -> str | None:
+    """What a schema of the hub says against a document, in XML or in JSON; nothing for a right one, and for one in JSON
+    whose schema is public in XML alone.
+
+    Raises:
+      LookupError: there is no schema for a document in XML.
+    """
+    form = "json" if content.lstrip().startswith(b"{") else "xml"
+    root = next(iter(json.loads(content))) if form == "json" else QName(etree.fromstring(content)).localname
+    known = {one.form: one for one in schemas(shared, root.removesuffix("_MarketDocument"))}
+    if "xml" not in known:
+        raise LookupError(root)
+    try:
+        if form in known:
+            known[form].check(content)
+    except (etree.DocumentInvalid, jsonschema_rs.ValidationError) as wrong:
+        return str(wrong)
+    return None
 
 
 def message(declared: SchemaDocument, wanted: Wanted) -> Message:

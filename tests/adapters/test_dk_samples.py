@@ -13,6 +13,7 @@ from adapters.common.schemaleaves import documents_of
 from adapters.dk_energinet import adapter
 from adapters.dk_energinet.codes import hub_code
 from energycomm.kernel.verdicts import Refusal
+from tests.adapters.danish import fault
 
 SCHEMA, VERSION, TWIN, NO_ID = "00302 (B2B-005)", "00301 (B2B-007)", "00102 (B2B-009)", "00202 (B2B-009)"
 REFUSED: dict[str, tuple[str, str]] = {
@@ -42,6 +43,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     "xml/WholesaleSettlement/RequestWholesaleSettlementTwoSeries.xml": ("TRANSACTION_REPEATED", TWIN),
 }
 """Message that the hub refuses -> our code, and the hub's own for it (that of ebIX in brackets)."""
+
+FIXTURES = sorted(path for path in (Path(__file__).parents[2] / "fixtures/dk").iterdir() if path.is_file())
+WITH_MISTAKES = "measures_with_mistakes.xml"
 
 
 def _first_refusal(path: Path) -> Refusal | None:
@@ -90,6 +94,12 @@ def test_what_the_hub_takes_gives_one_message_a_transaction(shared: Path) -> Non
 def charges(content: bytes) -> int:
     """Charges that a document of JSON names: they have identifiers too."""
     return content.count(b'"EA-')
+
+
+def test_the_fixtures_are_valid_by_the_hubs_schemas(shared: Path) -> None:
+    found = {path.name: fault(path.read_bytes(), shared) for path in FIXTURES if path.name != WITH_MISTAKES}
+    assert {name for name, wrong in found.items() if wrong is not None} == set()
+    assert fault((FIXTURES[0].parent / WITH_MISTAKES).read_bytes(), shared) is not None
 
 
 @pytest.mark.parametrize("label", [label for label in adapter.types if not label.startswith("DK_")])

@@ -24,7 +24,7 @@ from energycomm.market.contract import OutgoingMessage
 from energycomm.pipeline.correlation import step_of
 from energycomm.simulation.answering import Asked, Delivery, Manners, answer
 from energycomm.simulation.scenario import Scenario
-from tests.simulation.hub_schemas import fault
+from tests.adapters.danish import fault
 
 AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ def test_simulated_documents_are_valid_by_the_hubs_schemas(shared: Path, tmp_pat
     simulator.simulate(Scenario(24, 7, 6, daily_share=0.05), tmp_path)
     tried: Counter[str] = Counter()
     for path in sorted((tmp_path / "envelopes").iterdir()):
-        assert fault(path.read_bytes(), shared / "markets") is None, path.name
+        assert fault(path.read_bytes(), shared) is None, path.name
         tried[path.name.split("_", 2)[2]] += 1
     assert set(tried) >= {
         "NotifyValidatedMeasureData.xml",
@@ -103,7 +103,7 @@ def test_a_request_is_received_and_done_in_the_form_in_which_it_was_asked(kind: 
     steps = []
     for delivery in deliveries:
         assert delivery.document.suffix == f".{form}"
-        assert fault(delivery.document.content, shared / "markets") is None, delivery.document.name
+        assert fault(delivery.document.content, shared) is None, delivery.document.name
         found = [(message, step) for message in _messages(delivery) if (step := step_of(message)) is not None]
         steps += [(step[0], message.correlation) for message, step in found]
     confirmed = [("acknowledged", asked.reference)] if kind in CHANGES else []
@@ -117,7 +117,7 @@ def test_a_refusal_has_reasons_and_nothing_else_ends_the_request(kind: str, form
     for choice in range(6):
         states = []
         for document in simulator.clerk.refuse(asked, AT, choice):
-            assert fault(document.content, shared / "markets") is None, document.name
+            assert fault(document.content, shared) is None, document.name
             for message in _messages(Delivery(AT, asked.reference, document)):
                 step = step_of(message)
                 assert step is not None

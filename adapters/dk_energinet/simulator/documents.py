@@ -177,6 +177,7 @@ _PLAIN = frozenset(
         "received_MarketDocument.createdDateTime", "originalTransactionIDReference_MktActivityRecord.mRID",
         "businessProcessReference_MktActivityRecord.mRID", "firstCustomer_MarketParticipant.name",
         "marketEvaluationPoint.customer_MarketParticipant.name", "aggregationSeries_Period.resolution",
+        "floorIdentification", "suiteNumber", "usagePointLocation.geoInfoReference",
     )
 )  # fmt: skip
 """Elements that are plain strings in JSON; others are objects with their value."""
@@ -632,10 +633,10 @@ def old_reminder(reference: str, day: str, gsrn: str) -> str:
 
 
 def old_response(
-    label: str, reference: str, original: str, *, code: str | None, gsrn: str | None = None, text: str | None = None
+    label: str, reference: str, original: str, *, code: str, gsrn: str | None = None, text: str | None = None
 ) -> str:
-    """A request is received, or refused for a reason, in ebIX."""
-    told = leaf("Identification", reference) + _coded("StatusType", "39" if code is None else "41")
+    """A request is refused for a reason, in ebIX."""
+    told = leaf("Identification", reference) + _coded("StatusType", "41", "6")
     told += _coded("ResponseReasonType", code) + leaf("ReasonText", text)
     place = _named("MeteringPointDomainLocation", gsrn) if label == OLD_NO_MEASURES else ""
     return element("PayloadResponseEvent", told, place, leaf("OriginalBusinessDocument", original))

@@ -27,7 +27,7 @@ from adapters.dk_energinet.simulator.documents import (
     SUMS,
     SUPPLIER,
 )
-from energycomm.simulation.edits import Edit, add, both, drop, inside, put, repeated, rewrite, shift
+from energycomm.simulation.edits import Edit, add, both, drop, inside, put, repeated, rewrite, shift, swap
 from energycomm.simulation.people import with_check_digit
 from energycomm.simulation.staging import Codes, Market, Mistake, by_name
 
@@ -39,6 +39,12 @@ MONTHLY, UNCONNECTED = "MonthlyMeasures", "UnconnectedMeasures"
 """The simulation's names of measures of a month, and of a point that is not connected."""
 WRONG_GLN = "5790009000014"
 _POINT, _SENDER = "MarketEvaluationPoint", "sender_MarketParticipant"
+_PLACE, _LINKED = "usagePointLocation.mainAddress", "linked_MarketEvaluationPoint.mRID"
+_PLANT = f'<{_LINKED} codingScheme="A10">571313980000000043</{_LINKED}>'
+"""A power plant whose check digit is wrong: 571313980000000049 is a right one."""
+_REGISTERED = (
+    "<usagePointLocation.geoInfoReference>0a3f50a1-7c52-32b8-e044-0003ba298018</usagePointLocation.geoInfoReference>"
+)
 
 
 # --- edits ------------------------------------------------------------------------------------------------------------
@@ -190,6 +196,11 @@ POINTS: tuple[Mistake, ...] = (
     _data("DK-P17", rewrite("meter.mRID", lambda serial: f"MAALER-{serial}"), METER),
     _data("DK-P18", _point(both(put("type", "E20"), drop("settlementMethod")))),
     _data("DK-P19", put("netSettlementGroup", "6"), "", POINT),
+    _data("DK-P20", add("meteringGridArea_Domain.mRID", _PLANT)),
+    _data("DK-P22", swap(f"<{_PLACE}>", f"{_REGISTERED}<{_PLACE}>"), "", POINT, error_class="missing"),
+    _data("DK-P23", add("number", "<floorIdentification>stuen</floorIdentification>"), "", POINT),
+    _data("DK-P24", add("number", "<suiteNumber>bagest</suiteNumber>"), "", POINT),
+    _data("DK-P25", swap("<streetDetail>", "<streetDetail><code>12</code>"), "", POINT),
     _data("DK-D03", _later("validityStart_DateAndOrTime.dateTime", 360)),
     _data("CO-D01", put("validityStart_DateAndOrTime.dateTime", "2199-01-31T23:00:00Z"), f"{POINT} {METER}"),
     _data("CO-S05", put("physicalConnectionCapacity", "99"), error_class="ordering", extra=True),
@@ -326,7 +337,7 @@ ANSWERS: tuple[Mistake, ...] = (
 UNREADABLE: tuple[Mistake, ...] = (
     _data("SYN_MISSING", _point(drop("mRID")), "", refused=True),
     _data("SYN_VALUE", put("validityStart_DateAndOrTime.dateTime", "2025-02-30T23:00:00Z"), "", refused=True),
-    _hours("SYN_UNEXPECTED", repeated("product"), "", refused=True),
+    _hours("SYN_UNEXPECTED", add("product", "<strange>1</strange>"), "", refused=True),
     _end("SYN_CODE", None, "", document=_process("E23"), refused=True),
 )
 """Content that cannot be read."""
@@ -363,12 +374,7 @@ UNREACHABLE: dict[str, str] = {
         ("DK-P04", "DK-P05", "DK-P12", "DK-V14", "DK-V27"),
         f"the hub's schema has the codes of the list and no other: what it forbids is {_BEFORE}",
     ),
-    "DK-P20": "simulated points belong to no power plant",
     "DK-P21": "it comes beside DK-P07: a point of consumption that became one of production has no right measures",
-    "DK-P22": "simulated addresses have no reference of the address register",
-    **dict.fromkeys(
-        ("DK-P23", "DK-P24", "DK-P25"), "simulated addresses have no floor, no room and no code of the street"
-    ),
     "DK-E03": f"a document that is not in the list is {_BEFORE}",
     "DK-S01": "a start is told of points whose supplier is the addressee",
     "DK-S02": "an end before every start of its point waits for one, and after one it is not before it",

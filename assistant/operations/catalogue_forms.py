@@ -62,7 +62,7 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
     things = slots.of("thing", *ELSEWHERE)
     if any(not tokens[one.start].startswith(("file", "fichier")) for one in things):
         return False
-    if slots.has("subject", "rule"):
+    if slots.has("subject", "rule") or slots.has("stage"):
         return True
     if slots.has("state") or slots.has("stored") or (slots.has("number_is") and not spoken):
         return False

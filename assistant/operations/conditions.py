@@ -91,7 +91,7 @@ def mentions(slots: Slots) -> list[Mention]:
             said = Mention(attribute, min(last.start, said.start), max(last.end, said.end), last.each or said.each)
         found.append(said)
     longer = {(one.start, one.end): one.end - one.start for one in found}
-    return [one for one in found if one.attribute != "error_code" or not _within(one, longer)]
+    return [one for one in found if not _within(one, longer)]
 
 
 def _within(one: Mention, others: dict[tuple[int, int], int]) -> bool:

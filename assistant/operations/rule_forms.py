@@ -76,7 +76,8 @@ def one_rule(slots: Slots) -> Read:
 
 def _in_force(slots: Slots, code: str) -> Read:
     days = slots.asked.days
-    day = days.day or days.since or (slots.today if slots.has("intent", "today") else None)
+    now = slots.has("intent", "today") or (yes_no(slots) and slots.has("field", "validity") and not slots.has("kind"))
+    day = days.day or days.since or (slots.today if now else None)
     if day is None:
         return None
     slots.days()

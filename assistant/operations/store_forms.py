@@ -48,6 +48,9 @@ SAID: dict[tuple[str, str], str] = {
 
 BIGGEST = (1 << 63) - 1
 
+BRIEF = 5
+"""Words of a question that asks what is wrong with a number: it can only be that of a message."""
+
 
 def message(slots: Slots) -> Read:
     """One message by its number: why it is as it is, what freed it, its history, its access point."""
@@ -57,7 +60,8 @@ def message(slots: Slots) -> Read:
         asks = slots.has("intent", "why") or slots.has("group", "waits_for")
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
-        if not (slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
+        brief = len(slots.asked.tokens) <= BRIEF
+        if not (brief or slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
             return None
         number = slots.one("number")
     if number is None or not 0 < int(number) <= BIGGEST:

@@ -221,7 +221,7 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     number: Number | None = None
     at_least: Number | None = None
     at_most: Number | None = None
-    limit: Limit = 20
+    limit: Limit = 200
 
 
 class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):

@@ -15,6 +15,11 @@ from assistant.operations.family import Attribute, OnlyThere, RuleFilter, Rules
 from assistant.operations.slots import Asking, Read, Slots, yes_no
 from assistant.operations.vocabulary import Match
 
+ELSEWHERE = (
+    "request", "ticket", "notification", "acknowledgement", "incident", "envelope", "finding", "rules_version",
+)  # fmt: skip
+"""Things of the store that no question on rules names."""
+
 
 def rules(slots: Slots) -> Read:
     """Rules listed, counted, by an attribute, or the values of an attribute themselves."""
@@ -54,20 +59,10 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
     """Whether a question is about rules: it names them, or what only rules have, and nothing of the store."""
     tokens = slots.asked.tokens
     spoken = mentions(slots)
-    things = slots.of(
-        "thing",
-        "request",
-        "ticket",
-        "notification",
-        "acknowledgement",
-        "incident",
-        "envelope",
-        "finding",
-        "rules_version",
-    )
+    things = slots.of("thing", *ELSEWHERE)
     if any(not tokens[one.start].startswith(("file", "fichier")) for one in things):
         return False
-    if slots.has("subject", "rule"):
+    if slots.has("subject", "rule") or slots.has("stage"):
         return True
     if slots.has("state") or slots.has("stored") or (slots.has("number_is") and not spoken):
         return False
@@ -84,7 +79,9 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
         one for one in heads if one.attribute in ("ebix", "repair", "set", "class", "file", "source", "field", "kind")
     ]
     restricting = ("market", "class", "ebix_reason", "prefix", "severity", "set", "stage", "direction")
-    return bool(tokens and (only or ((heads or spoken) and any(slots.has(one) for one in restricting))))
+    return bool(
+        tokens and (only or slots.has("set") or ((heads or spoken) and any(slots.has(one) for one in restricting)))
+    )
 
 
 def _kind_named(slots: Slots) -> bool:
@@ -145,6 +142,8 @@ def _asked(
     sized = slots.has("number_is")
     count, top = bool(slots.take("intent", "count")), bool(slots.take("intent", "top", "more")) and not sized
     bottom = bool(slots.take("intent", "bottom", "fewer")) and not sized
+    if slots.take("longest"):
+        top, count = True, False
     wide = where.wide is not None or where.narrow is not None
     least, most = (None, None) if wide else bounds(slots)
     listed, exists = slots.take("intent", "list", "compare"), slots.take("intent", "exists", "use")
@@ -198,7 +197,11 @@ def only_there(slots: Slots) -> Read:
         return None
     named = [one for one in slots.of("market") if one.value not in ("common", "all")]
     markets = list(dict.fromkeys(one.value for one in named))
-    alone = [one for one in slots.of("only") if any(abs(market.start - one.end) <= 1 for market in named)]
+    alone = [one for one in slots.of("only") if _next_to(one, named)]
+    if {"n", "ne"} & set(slots.asked.tokens):  # n'existent qu'en Belgique
+        alone += [
+            one for one in slots.of("than") if any(0 <= market.start - one.end <= 1 for market in named)
+        ]  # fmt: skip
     denial = [*slots.of_all(("not", "without", "except")), *alone, *slots.of("intent", "without")]
     both = slots.has("intent", "both") or (slots.has("market", "all") and not markets)
     if both and not markets and slots.has("market", "all"):
@@ -210,6 +213,8 @@ def only_there(slots: Slots) -> Read:
         return None
     lists = slots.take("list") if what == "code" else []
     slots.take("market", "common") if both else None
+    if len(markets) == 1 and alone and what not in ("rule", "code"):
+        return _alone(slots, what, markets[0])
     if len(markets) == 1:
         told = any(one.startswith(("counterpart", "equivalent", "tegenhanger")) for one in slots.asked.tokens)
         if what == "rule" and not told:
@@ -232,6 +237,24 @@ def only_there(slots: Slots) -> Read:
             where=_plain(where, what), count=count,
         ),
     )  # fmt: skip
+
+
+def _next_to(one: Match, named: list[Match]) -> bool:
+    return any(0 <= market.start - one.end <= 1 or 0 <= one.start - market.end <= 1 for market in named)
+
+
+def _alone(slots: Slots, what: str, market: str) -> Read:
+    """What one market has and no other."""
+    first, *others = [name for name in slots.asked.markets if name != market]
+    slots.take("market"), slots.take("only"), slots.take("subject", "rule"), slots.take("not"), slots.take("than")
+    slots.take("intent", "list", "exists", "occurred", "use", "without", "distinct"), slots.take("subject", "code")
+    count = bool(slots.take("intent", "count"))
+    where = RuleFilter() if what == "list" else without_markets(restricted(slots, deny=False).where)
+    _mark(slots, Mention(what, 0, 0)) if what != "list" else None  # type: ignore[arg-type]
+    plan = OnlyThere(
+        what=what, here=market, there=first, others=tuple(others), where=_plain(where, what), count=count,  # type: ignore[arg-type]
+    )  # fmt: skip
+    return (plan,)
 
 
 def _plain(where: RuleFilter, what: str) -> RuleFilter:

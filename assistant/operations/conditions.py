@@ -46,6 +46,8 @@ VALUES: dict[Attribute, tuple[str, ...]] = {
 
 OPTIONAL: frozenset[Attribute] = frozenset(("ebix", "repair", "market_code"))
 """Attributes that a rule may lack: to have one is a condition."""
+ABSENT = OPTIONAL | {"field", "error_code"}
+"""Attributes that may be denied: rules without an error code."""
 
 BESIDE = 2
 """Words between a value and the word for its attribute, at most."""
@@ -89,7 +91,7 @@ def mentions(slots: Slots) -> list[Mention]:
             said = Mention(attribute, min(last.start, said.start), max(last.end, said.end), last.each or said.each)
         found.append(said)
     longer = {(one.start, one.end): one.end - one.start for one in found}
-    return [one for one in found if one.attribute != "error_code" or not _within(one, longer)]
+    return [one for one in found if not _within(one, longer)]
 
 
 def _within(one: Mention, others: dict[tuple[int, int], int]) -> bool:
@@ -154,7 +156,9 @@ def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
     slots.void |= {one.start for one in slots.of("class", "missing") if _counts_as(slots, one)}
     _take_values(slots, where, deny=deny)
     sized = where["wide"] is not None or where["narrow"] is not None or where["kinds"] == tuple(KINDS)
-    rest = [one for one in spoken if not _beside_value(slots, one) and not (sized and one.attribute == "kind")]
+    told = {"kind"} if sized else set()
+    told |= {"source"} if source else set()
+    rest = [one for one in spoken if not _beside_value(slots, one) and one.attribute not in told]
     where["having"], where["missing"], head = _presence(slots, rest, at, where, deny=deny)
     _take_days(slots, where)
     if not source:
@@ -186,12 +190,13 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         slots.take("group", "code")
     where["markets"] = tuple(one for one in markets_of(slots) if not (where["shared"] and one == "common"))
     _kinds(slots, where, deny=deny)
-    for name, slot, attribute in (
+    named: tuple[tuple[str, str, Attribute | None], ...] = (
         ("error_class", "class", "class"), ("set", "set", "set"), ("repair", "script", "repair"),
         ("file", "file", "file"), ("code", "prefix", "error_code"), ("ebix", "ebix_reason", "ebix"),
         ("field", "pointed", "field"), ("direction", "direction", None), ("stage", "stage", None),
         ("flow", "type", None),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for name, slot, attribute in named:
         if name in ("ebix", "flow") and (where["source"] or (name == "flow" and where.get("ebix"))):
             continue
         one = next((match for match in slots.of(slot) if _counts_as(slots, match)), None)
@@ -211,7 +216,8 @@ def _counts_as(slots: Slots, one: Match) -> bool:
     if one.slot == "pointed":
         written = slots.asked.tokens[one.start].startswith("§")
         inside = any(
-            other.start <= one.start and one.end <= other.end for other in slots.of("field", "field", "source")
+            other.start <= one.start and one.end <= other.end
+            for other in (*slots.of("field", "field", "source"), *slots.of("kind"))
         )
         beside = any(
             0 <= one.start - other.end < BESIDE or 0 <= other.start - one.end < BESIDE
@@ -306,7 +312,7 @@ def _presence(
         optional = one.attribute in OPTIONAL
         if one.each and head is None:
             head = one
-        elif deny and optional and (slots.denied(place, "not", "without") or _denied_after(slots, one)):
+        elif deny and one.attribute in ABSENT and (slots.denied(place, "not", "without") or _denied_after(slots, one)):
             missing.append(one.attribute)
             slots.take("intent", "without"), slots.take("without"), slots.take("not")
         elif (one.attribute == "repair" and _adjective(slots, one)) or (
@@ -336,7 +342,9 @@ def _adjective(slots: Slots, one: Mention) -> bool:
 
 def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     """In force on a day, not in force, begun in a span, limited in time."""
-    days, began = slots.asked.days, bool(slots.take("intent", "began", "changed"))
+    days = slots.asked.days
+    about = slots.has("topic") and not days.known  # rules on a change of meter: the change is what they say
+    began = bool(slots.take("intent", "began") if about else slots.take("intent", "began", "changed"))
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
     today = bool(slots.take("intent", "today"))
     slots.take("field", "validity")

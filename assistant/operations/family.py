@@ -44,7 +44,9 @@ Thing = Literal[
     "acknowledgement", "rules_version",
 ]  # fmt: skip
 THINGS: tuple[Thing, ...] = get_args(Thing)
-How = Literal["count", "list", "first", "last", "top", "bottom", "average", "groups"]
+How = Literal[
+    "count", "list", "first", "last", "top", "bottom", "average", "groups", "count_groups", "exists"
+]  # fmt: skip
 StoreGroup = Literal[
     "code", "market", "type", "kind", "state", "access_point", "class", "rule", "day", "month", "by", "channel",
     "waits_for", "operator",
@@ -197,16 +199,17 @@ class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
 
 
 class Stored(Operation, tag="stored", frozen=True, kw_only=True):
-    """Things of the store: counted, listed, the first or last of them, the most frequent of a group or the average of
-    a group; `number` is the one of this number, `at_least` and `at_most` restrict a group by how many it has."""
+    """Things of the store: counted, listed, whether there is one, the first or last of them, the different ones of a
+    group and how many, the most frequent or the average of a group; `number` is the one of this number, `at_least` and
+    `at_most` restrict a group by how many it has, `code` may be the beginning of codes: FR-R."""
 
     thing: Thing
     how: How = "count"
     by: StoreGroup | None = None
     states: tuple[Text, ...] = ()
-    market: Market | None = None
-    kind: Text | None = None
-    type: Text | None = None
+    markets: tuple[Market, ...] = ()
+    kinds: tuple[Text, ...] = ()
+    types: tuple[Text, ...] = ()
     code: Code | None = None
     error_class: ErrorClass | None = None
     severity: Severity | None = None
@@ -218,7 +221,7 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     number: Number | None = None
     at_least: Number | None = None
     at_most: Number | None = None
-    limit: Limit = 20
+    limit: Limit = 200
 
 
 class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
@@ -229,9 +232,11 @@ class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
 
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):
-    """What happened at an access point, between two days where they are given; `until` is the first day after."""
+    """What happened at an access point, between two days where they are given, `until` the first day after; or
+    whether we supply it, on the day `since`."""
 
     access_point: Text
+    about: Literal["life", "supplied"] = "life"
     since: date | None = None
     until: date | None = None
     market: Market | None = None

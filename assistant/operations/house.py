@@ -108,7 +108,7 @@ class House:
             if self._read is None or self._read[0] != stamp:
                 # Their examples were judged when the gateway began; here they are only read.
                 try:
-                    catalogue = load_catalogue(folder, check_examples=False)
+                    catalogue = load_catalogue(folder, check_examples=False, examples=False)
                 except BrokenCatalogue as broken:
                     raise UserError(f"The rules are broken.\n{broken}", "`energycomm rules check` lists why.") from None
                 settings = [one.name for one in manual.entries(self.docs, "setting")]
@@ -251,7 +251,7 @@ class House:
 
     def _of_store(self, catalogue: Catalogue, plan: Plan, language: str) -> Worked:
         # The store's packages take long to import: only when it is asked.
-        from assistant.operations import stored
+        from assistant.operations import points, stored
         from energycomm.correction.impact import catalogue_named
 
         with self._opened() as (store, trouble):
@@ -263,7 +263,9 @@ class House:
             if isinstance(plan, family.WhyMessage):
                 return stored.message_answer(store.engine, catalogue, plan, language, self._times)
             if isinstance(plan, family.PointLife):
-                return stored.life_answer(store.engine, plan, language, self._times)
+                if plan.about == "supplied":
+                    return points.supplied_answer(store.engine, plan, language, self._times, self._now())
+                return points.life_answer(store.engine, plan, language, self._times)
             if isinstance(plan, family.RuleChanges):
                 old = catalogue_named(store, str(plan.old))
                 new = catalogue_named(store, plan.new) if plan.new else catalogue

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Manual
 from assistant.operations.plaintext import plain
 from assistant.operations.vocabulary import inflected
@@ -155,7 +156,8 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
 
 def _about(known: tuple[Entry, ...], words: str, hints: str) -> list[Entry]:
     """The entries that are about what words say: those that have most of them, the name counting twice."""
-    wanted, also = plain(words).split(), plain(hints).split()
+    wanted = plain(words).split()
+    also = [one for one in plain(hints).split() if len(one) > 2 and not is_question_word(one)]
     scored = []
     for one in known:
         name = set(re.findall(r"[a-z0-9]+", plain(f"{one.name} {one.section}".replace("_", " "))))

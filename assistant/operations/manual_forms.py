@@ -131,6 +131,8 @@ def command(slots: Slots) -> Read:
     """A command of the command line; how many there are."""
     about = bool(slots.take("subject", "command"))
     program = "energycomm" in slots.asked.tokens
+    if not (about or program) and slots.take("howto") and not slots.has("code") and not slots.has("message"):
+        return _find(slots, "command")
     if not (about or program):
         long = [one for one in slots.of("command") if one.end - one.start > 1]
         asks = slots.take("field", "sentence") or slots.take("intent", "use")

@@ -17,7 +17,7 @@ def compare(slots: Slots) -> Read:
     same = next((one for one in slots.values("field") if one in FIELDS and one != "sentence"), None)
     if slots.take("same") and same is not None and (yes_no(slots) or slots.has("intent", "exists")):
         slots.take("field"), slots.take("subject"), slots.take("intent", "exists", "both", "why"), slots.take("class")
-        return (CompareRules(one=codes[0], other=codes[1], same=same),)  # type: ignore[arg-type]
+        return (CompareRules(one=codes[0], other=codes[1], same=same),)
     slots.take("intent", "compare", "list", "both"), slots.take("each"), slots.take("than")
     slots.take("field"), slots.take("severity"), slots.take("class"), slots.take("only"), slots.take("both")
     slots.take("subject", "ebix", "class")
@@ -76,7 +76,8 @@ def one_rule(slots: Slots) -> Read:
 
 def _in_force(slots: Slots, code: str) -> Read:
     days = slots.asked.days
-    day = days.day or days.since or (slots.today if slots.has("intent", "today") else None)
+    now = slots.has("intent", "today") or (yes_no(slots) and slots.has("field", "validity") and not slots.has("kind"))
+    day = days.day or days.since or (slots.today if now else None)
     if day is None:
         return None
     slots.days()

@@ -7,6 +7,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from assistant.operations.conditions import markets_of
 from assistant.operations.family import (
     Plan,
     PointLife,
@@ -47,6 +48,9 @@ SAID: dict[tuple[str, str], str] = {
 
 BIGGEST = (1 << 63) - 1
 
+BRIEF = 5
+"""Words of a question that asks what is wrong with a number: it can only be that of a message."""
+
 
 def message(slots: Slots) -> Read:
     """One message by its number: why it is as it is, what freed it, its history, its access point."""
@@ -56,7 +60,8 @@ def message(slots: Slots) -> Read:
         asks = slots.has("intent", "why") or slots.has("group", "waits_for")
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
-        if not (slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
+        brief = len(slots.asked.tokens) <= BRIEF
+        if not (brief or slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
             return None
         number = slots.one("number")
     if number is None or not 0 < int(number) <= BIGGEST:
@@ -79,6 +84,9 @@ def message(slots: Slots) -> Read:
     slots.take("thing", "message")
     slots.take("intent", "list", "exists")
     slots.take("field", "sentence")
+    if slots.has("intent", "since") and slots.has("state"):
+        slots.take("intent", "since"), slots.take("state"), slots.take("field", "validity")
+        return (WhyMessage(message=id_, about="history"),)
     if slots.take("intent", "freed") or slots.has("group", "by"):
         slots.take("state"), slots.take("group", "by"), slots.take("intent", "occurred")
         return (WhyMessage(message=id_, about="freed"),)
@@ -117,6 +125,12 @@ def point_life(slots: Slots) -> Read:
         return None
     slots.take("intent", "count") if events else None
     slots.take("thing", "access_point")
+    if slots.take("supplied"):
+        slots.take("intent", "today", "exists"), slots.take("field", "validity")
+        day = slots.days()
+        return (
+            PointLife(access_point=point, about="supplied", since=day.day or day.since, market=slots.one("market")),
+        )
     slots.take("intent", "life", "list")
     slots.take("topic"), slots.take("field", "sentence")
     market = slots.one("market")
@@ -134,7 +148,7 @@ def versions(slots: Slots) -> Read:
 
 def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
-    if slots.has("intent", "why", "default", "compare", "changed"):
+    if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
         return None
     either = bool({"or", "ou", "of"} & set(slots.asked.tokens))
     if slots.has("state", "quarantined") and slots.has("state", "accepted") and not either:
@@ -143,7 +157,10 @@ def stored(slots: Slots) -> Read:
     thing, sure = _thing(slots)
     if thing is None:
         return None
-    by = _group(slots, thing)
+    by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
+    messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
+    if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
+        return None  # messages by how many errors they have are not counted
     how = _how(slots, thing, by, sure=sure)
     if how is None:
         return None
@@ -162,19 +179,23 @@ def stored(slots: Slots) -> Read:
         slots.take("group", "code"), slots.take("subject", "code"), slots.take("severity", "error")
         slots.take("subject", "rule")
     gateway = slots.one("gateway") if thing == "incident" else None
-    code = gateway or (codes[0] if codes else None)
+    prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
+    if prefix:
+        slots.take("group", "code"), slots.take("subject", "code"), slots.take("severity", "error")
+        slots.take("intent", "began"), slots.take("field", "error_code")
+    code = gateway or (codes[0] if codes else prefix)
     least, most = _bounds(slots, by)
     plan = Stored(
         thing=thing,
         how=how,  # type: ignore[arg-type]
         by=by,
         states=_states(slots, thing),
-        market=_market(slots),
-        kind=slots.one("kind"),
-        type=slots.one("type"),
+        markets=_markets(slots),
+        kinds=tuple(slots.take("kind")),
+        types=tuple(slots.take("type")),
         code=code,
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=_severity(slots, how, by, coded=bool(codes)),  # type: ignore[arg-type]
+        severity=_severity(slots, how, by, coded=bool(codes) or bool(prefix)),  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
         late=bool(slots.take("late")) and thing == "request",
@@ -192,13 +213,12 @@ def _number(slots: Slots, slot: str) -> int | None:
     return int(number) if number is not None and 0 < int(number) <= BIGGEST else None
 
 
-def _market(slots: Slots) -> str | None:
-    slots.take("market", "all")
-    return (
-        slots.one("market", *(one for one in slots.values("market") if one not in ("common", "all")))
-        if any(one not in ("common", "all") for one in slots.values("market"))
-        else None
-    )
+def _markets(slots: Slots) -> tuple[str, ...]:
+    """The markets that are named, or all but those that are excepted."""
+    if slots.has("market", "common"):
+        return ()
+    named = markets_of(slots)
+    return tuple(one for one in named if one != "common")
 
 
 def _thing(slots: Slots) -> tuple[Thing | None, bool]:
@@ -207,6 +227,7 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     freed = slots.has("intent", "freed") and not {"ticket", "request", "envelope"} & set(things)
     if freed:
         slots.take("intent", "freed"), slots.take("thing", "message"), slots.take("state", "quarantined", "stuck")
+        slots.take("subject", "script"), slots.take("field", "repair"), slots.take("repair")
         return "freed", True
     for one in ("ticket", "notification", "acknowledgement", "incident", "request", "envelope"):
         of_envelope = one == "envelope" and slots.has("envelope") and (slots.has("kind") or "message" in things)
@@ -235,7 +256,9 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     told = coded or there or slots.has("state") or slots.has("code")
     if (slots.has("subject", "code") or slots.has("class")) and not told:
         return None, False  # codes of the rules, not of messages
-    if there and slots.has("group", "type"):
+    if (there or slots.has("intent", "distinct")) and slots.has("group", "type"):
+        return "message", True
+    if there and slots.has("intent", "distinct") and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
     if slots.has("unanswered") or slots.has("late"):
@@ -262,7 +285,8 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
     if not spread and not slots.has("intent", "count"):
         groups = [one for one in groups if one in phrases or one == "waits_for"]
     if not spread:
-        groups = [one for one in groups if one in phrases and one not in ("rule",)]
+        different = slots.has("intent", "distinct")
+        groups = [one for one in groups if (one in phrases or different) and one not in ("rule",)]
     order = ("month", "day", "market", "state", "access_point", "type", "kind", "rule", "class", "operator",
              "waits_for", "channel", "by", "code")  # fmt: skip
     found = next((one for one in order if one in groups), None)
@@ -282,6 +306,18 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
     return found  # type: ignore[return-value]
 
 
+def _points_counted(slots: Slots) -> bool:
+    """Whether access points are counted by what their messages are: how many points have a rejected message."""
+    counts = slots.of("intent", "count")
+    points = slots.of("thing", "access_point")
+    near = any(0 <= point.start - count.end <= 1 for point in points for count in counts)
+    if not near or slots.has("number_is") or slots.has("point"):
+        return False
+    slots.mark(points)
+    slots.take("group", "access_point"), slots.take("stored")
+    return True
+
+
 def _top_of(slots: Slots) -> str | None:
     """What the most frequent is of where the question does not say "by"."""
     if slots.has("thing", "access_point"):
@@ -297,6 +333,7 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
     slots.take("field", "sentence", "field", "validity")
     listed = slots.take("intent", "list")
     occurred = slots.take("intent", "occurred")
+    asks = yes_no(slots)
     slots.take("topic"), slots.take("intent", "exists", "use")
     count = slots.take("intent", "count")
     if slots.take("intent", "average"):
@@ -309,6 +346,8 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
     if slots.has("number_is"):
         return "list" if by else None
     distinct = slots.take("intent", "distinct")
+    if by == "access_point" and count and not distinct and not slots.has("group", "access_point"):
+        return "count_groups"
     if by is not None and (distinct or (by in ("code", "type") and not slots.has("thing") and (count or listed))):
         return "groups"
     if count:
@@ -335,6 +374,7 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
         or slots.has("period")
     )
     numbered = slots.has(thing)
+    slots.take("intent", "life") if numbered else None
     if (
         listed
         or told
@@ -342,6 +382,8 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
         or numbered
         or (sure and (slots.has("market") or slots.has("kind") or slots.has("type")))
     ):
+        if (asks or slots.has("intent", "exists")) and not listed and not numbered:
+            return "exists"
         return "list" if sure or told or numbered or occurred else None
     return None
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, and_, func, select
 
 from assistant.operations.catalogue import rule_proof
-from assistant.operations.family import PointLife, Stored, StoreGroup, WhyMessage
+from assistant.operations.family import Stored, StoreGroup, WhyMessage
 from assistant.operations.wording import say, thing_name
 from assistant.operations.worked import MOST_ROWS, Proof, Worked
 from assistant.operations.worked import Table as Shown
@@ -20,7 +21,6 @@ from energycomm.eis.browsing import MessageFilter, number_of
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageDetail, show_message
 from energycomm.eis.states import APPLIED, STUCK
-from energycomm.eis.timeline import timelines
 from energycomm.engine.catalogue import Catalogue
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, micros
@@ -59,18 +59,13 @@ class Source(Struct, frozen=True):
     command: str = ""
 
 
-def _sources() -> dict[str, Source]:
-    k, f, e, o, t, i = (
-        tables.kernel_message, tables.finding, tables.envelope, tables.outgoing, tables.ticket, tables.incident,
-    )  # fmt: skip
-    point, c, b, a, v = (
-        tables.access_point, tables.state_change, tables.outbox, tables.acknowledgement, tables.rules_version
-    )  # fmt: skip
+def _of_messages() -> dict[str, Source]:
+    """Messages, what was found of them, and what freed them."""
+    k, f, c, e = tables.kernel_message, tables.finding, tables.state_change, tables.envelope
     message: dict[str, ColumnElement[Any]] = {
         "market": k.c.market, "type": k.c.market_type, "kind": k.c.kind, "state": k.c.state,
         "waits_for": k.c.waits_for,
     }  # fmt: skip
-    of_message = (k, f.c.message_id == k.c.id)
     return {
         "message": Source(
             k, k.c.received_at, {"id": k.c.id, **message}, ("id", "market", "type", "kind", "state", "waits_for"),
@@ -80,8 +75,9 @@ def _sources() -> dict[str, Source]:
             f, k.c.received_at,
             {"id": f.c.message_id, **message, "code": f.c.error_code, "rule": f.c.rule, "class": f.c.error_class,
              "severity": f.c.severity, "comment": f.c.comment},
-            ("id", "market", "type", "code", "rule", "comment"), states.MESSAGE_STATES, (of_message,),
-            func.count(f.c.message_id.distinct()), (f.c.current,), "/messages", "energycomm message list",
+            ("id", "market", "type", "code", "rule", "comment"), states.MESSAGE_STATES,
+            ((k, f.c.message_id == k.c.id),), func.count(f.c.message_id.distinct()), (f.c.current,), "/messages",
+            "energycomm message list",
         ),
         "freed": Source(
             c, c.c.at,
@@ -97,19 +93,19 @@ def _sources() -> dict[str, Source]:
             ("id", "name", "market", "state", "channel"), states.ENVELOPE_STATES,
             page="/envelopes", command="energycomm envelope list",
         ),
+    }  # fmt: skip
+
+
+def _sent() -> dict[str, Source]:
+    """What we send: requests, notifications, acknowledgements."""
+    o, b, a = tables.outgoing, tables.outbox, tables.acknowledgement
+    return {
         "request": Source(
             o, o.c.created_at,
             {"id": o.c.id, "market": o.c.market, "kind": o.c.kind, "type": o.c.type, "state": o.c.state,
              "channel": o.c.channel, "by": o.c.submitted_by, "reference": o.c.reference},
             ("id", "market", "type", "state", "reference"), states.REQUEST_STATES,
             page="/requests", command="energycomm request list",
-        ),
-        "ticket": Source(
-            t, t.c.created_at,
-            {"id": t.c.id, "market": t.c.market, "state": t.c.state, "class": t.c.error_class,
-             "operator": t.c.grid_operator, "by": t.c.owner, "title": t.c.title},
-            ("id", "title", "market", "state", "class"), states.TICKET_STATES,
-            page="/tickets", command="energycomm correct tickets",
         ),
         "notification": Source(
             b, b.c.at, {"id": b.c.id, "type": b.c.event, "state": b.c.state}, ("id", "type", "state"),
@@ -118,6 +114,20 @@ def _sources() -> dict[str, Source]:
         "acknowledgement": Source(
             a, a.c.created_at, {"market": a.c.market, "type": a.c.type, "state": a.c.state, "channel": a.c.channel},
             ("market", "type", "state"), states.ACKNOWLEDGEMENT_STATES, command="energycomm acknowledgement list",
+        ),
+    }  # fmt: skip
+
+
+def _kept() -> dict[str, Source]:
+    """What the house keeps: tickets, incidents, access points, versions of the rules."""
+    t, i, point, v = tables.ticket, tables.incident, tables.access_point, tables.rules_version
+    return {
+        "ticket": Source(
+            t, t.c.created_at,
+            {"id": t.c.id, "market": t.c.market, "state": t.c.state, "class": t.c.error_class,
+             "operator": t.c.grid_operator, "by": t.c.owner, "title": t.c.title},
+            ("id", "title", "market", "state", "class"), states.TICKET_STATES,
+            page="/tickets", command="energycomm correct tickets",
         ),
         "incident": Source(
             i, i.c.at, {"id": i.c.id, "code": i.c.code, "severity": i.c.severity, "expected": i.c.expected},
@@ -133,7 +143,7 @@ def _sources() -> dict[str, Source]:
     }  # fmt: skip
 
 
-_SOURCES = _sources()
+_SOURCES = {**_of_messages(), **_sent(), **_kept()}
 
 
 class _Asked(Struct, frozen=True):
@@ -206,6 +216,10 @@ def stored_answer(
             return _groups_answer(connection, asked, catalogue, total)
         if plan.how == "count":
             return Worked(sentence=asked.counted(total), proofs=proofs, values=(total,))
+        if plan.how == "exists":
+            found = _list_answer(connection, asked, total)
+            answer = say(language, "yes" if total else "no")
+            return replace(found, sentence=f"{answer} {found.sentence}", values=(total > 0,))
         return _list_answer(connection, asked, total)
 
 
@@ -254,8 +268,15 @@ def _groups_answer(connection: Connection, asked: _Asked, catalogue: Catalogue, 
     best = [name for name, number in rows if number == rows[0][1]]
     top = asked.plan.how in ("top", "bottom")
     most = say(asked.language, "top", name=", ".join(best), n=rows[0][1], thing=asked.thing, where=asked.where)
-    if asked.plan.how == "groups":
-        told = say(asked.language, "groups", n=len(rows), by=by, where=asked.where)
+    if asked.plan.how in ("groups", "count_groups"):
+        told = say(asked.language, "groups", n=len(rows), by=thing_name(by, asked.language), where=asked.where)
+        if asked.plan.how == "count_groups":
+            return Worked(
+                sentence=told,
+                table=Shown(columns=(by, asked.thing), rows=tuple(rows[:MOST_ROWS])),
+                proofs=asked.proofs,
+                values=(len(rows),),
+            )
         shown = Shown(columns=(by, asked.thing), rows=tuple(rows[:MOST_ROWS]))
         return Worked(sentence=told, table=shown, proofs=asked.proofs, values=tuple(name for name, _ in rows))
     return Worked(
@@ -293,8 +314,6 @@ def _list_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
 
 def _about_findings(plan: Stored) -> Stored:
     """Codes, rules and classes of messages stand in their findings."""
-    from msgspec.structs import replace
-
     if plan.thing == "message" and (
         plan.code or plan.error_class or plan.severity or plan.by in ("code", "rule", "class")
     ):
@@ -306,7 +325,7 @@ def _tallied(connection: Any, plan: Stored) -> int | None:
     """The number from the tallies, where they have it: it takes as long with a million messages as with ten."""
     if (
         plan.thing != "message"
-        or len(plan.states) > 1
+        or max(map(len, (plan.states, plan.kinds, plan.types, plan.markets))) > 1
         or plan.number
         or plan.since
         or plan.until
@@ -315,9 +334,14 @@ def _tallied(connection: Any, plan: Stored) -> int | None:
     ):
         return None
     wanted = MessageFilter(
-        state=plan.states[0] if plan.states else None, kind=plan.kind, type=plan.type, market=plan.market
+        state=_only(plan.states), kind=_only(plan.kinds), type=_only(plan.types), market=_only(plan.markets)
     )
     return number_of(connection, wanted)
+
+
+def _only(names: Sequence[str]) -> str | None:
+    """The one name; None where there are several or none."""
+    return names[0] if len(names) == 1 else None
 
 
 def _conditions(
@@ -325,10 +349,9 @@ def _conditions(
 ) -> tuple[list[ColumnElement[bool]], bool]:
     """What restricts, and whether access points are joined."""
     found = list(source.always)
-    given: list[tuple[str, Any]] = [("market", plan.market), ("kind", plan.kind), ("type", plan.type)]
-    for name, value in given:
-        if value is not None:
-            found.append(_column(source, plan, name) == value)
+    for name, wanted in (("market", plan.markets), ("kind", plan.kinds), ("type", plan.types)):
+        if wanted:
+            found.append(_column(source, plan, name).in_(wanted))
     if plan.number is not None:
         found.append(_column(source, plan, "id") == plan.number)
     if plan.severity is not None:
@@ -343,7 +366,9 @@ def _conditions(
             )
         found.append(_column(source, plan, "state").in_(plan.states))
     if plan.code is not None:
-        codes = catalogue.error_codes(plan.code) or (plan.code.upper(),)
+        beginning = plan.code.upper()
+        begun = tuple(rule.error_code for rule in catalogue.rules if rule.error_code.upper().startswith(beginning))
+        codes = catalogue.error_codes(plan.code) or begun or (beginning,)
         if plan.thing == "freed":
             # Its findings are those of former verdicts.
             f = tables.finding.c
@@ -376,12 +401,13 @@ def _column(source: Source, plan: Stored, name: str) -> ColumnElement[Any]:
     return source.columns[name]
 
 
-def _midnight(day: date, times: LegalTime, market: str | None = None) -> datetime:
+def midnight(day: date, times: LegalTime, market: str | None = None) -> datetime:
+    """When a day begins in the legal time of a market, or of ours."""
     return datetime(day.year, day.month, day.day, tzinfo=times.zone(market))
 
 
 def _micros(day: date, times: LegalTime) -> int:
-    return micros(_midnight(day, times))
+    return micros(midnight(day, times))
 
 
 def _number(source: Source) -> ColumnElement[Any]:
@@ -433,7 +459,8 @@ def _edge(
 def _in_words(plan: Stored) -> str:
     pairs: list[tuple[str, Any]] = [
         ("state", " or ".join(plan.states) if len(plan.states) < 7 else "stuck"),
-        ("market", plan.market), ("kind", plan.kind), ("type", plan.type), ("code", plan.code),
+        ("market", " or ".join(plan.markets)), ("kind", " or ".join(plan.kinds)), ("type", " or ".join(plan.types)),
+        ("code", plan.code),
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),
         ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
         ("number", plan.number), ("severity", plan.severity), ("at least", plan.at_least), ("at most", plan.at_most),
@@ -446,12 +473,12 @@ def _search(plan: Stored) -> ListSearch | None:
     state = plan.states[0] if len(plan.states) == 1 else None
     if plan.thing in ("message", "finding"):
         return MessageSearch(
-            access_point=plan.access_point, code=plan.code, state=state, kind=plan.kind, type=plan.type,
-            market=plan.market, envelope=plan.envelope, since=_start(plan.since), until=_start(plan.until),
+            access_point=plan.access_point, code=plan.code, state=state, kind=_only(plan.kinds), type=_only(plan.types),
+            market=_only(plan.markets), envelope=plan.envelope, since=_start(plan.since), until=_start(plan.until),
         )  # fmt: skip
     makers: dict[str, Callable[[], ListSearch]] = {
         "envelope": lambda: EnvelopeSearch(state=state),
-        "request": lambda: RequestSearch(state=state, market=plan.market, access_point=plan.access_point),
+        "request": lambda: RequestSearch(state=state, market=_only(plan.markets), access_point=plan.access_point),
         "ticket": lambda: TicketSearch(state=state),
         "notification": lambda: NotificationSearch(state=state),
     }
@@ -549,51 +576,3 @@ def _freed(found: MessageDetail, language: str, facts: dict[str, Any], proof: Pr
         why=f" ({last.why})" if last.why else "",
     )  # fmt: skip
     return Worked(sentence=sentence, proofs=(proof,), values=(last.by, last.why))
-
-
-def life_answer(engine: Engine, plan: PointLife, language: str, times: LegalTime) -> Worked:
-    """What happened at an access point; days are those of the legal time of its market."""
-    since, until = (None if day is None else _midnight(day, times, plan.market) for day in (plan.since, plan.until))
-    found = timelines(engine, plan.access_point, market=plan.market, since=since, until=until)
-    command = f"energycomm access-point show {plan.access_point}"
-    if not found:
-        proof = Proof(text=f"access point {plan.access_point}", link="/access-points", command=command)
-        return Worked(sentence=say(language, "no_life", point=plan.access_point), proofs=(proof,), values=())
-    rows = [
-        (
-            times.day(entry.at, line.market), entry.what, str(entry.message_id or ""),
-            "; ".join(
-                f"{name} {told}"
-                for name, value in entry.content.items()
-                if (told := _cell(value, times, line.market))
-            ),
-        )
-        for line in found
-        for entry in line.entries
-    ]  # fmt: skip
-    when = ""
-    if plan.since or plan.until:
-        when = " " + say(language, "between", since=plan.since or "…", until=plan.until or "…")
-    proofs = tuple(
-        Proof(
-            text=f"access point {line.market} {line.identifier}{when}",
-            link=f"/access-points/{line.market}/{quote(line.identifier)}", command=command,
-        )
-        for line in found
-    )  # fmt: skip
-    return Worked(
-        sentence=say(language, "life", n=len(rows), point=plan.access_point, when=when),
-        table=Shown(columns=("day", "what", "message", "content"), rows=tuple(rows[-MOST_ROWS:])) if rows else None,
-        proofs=proofs,
-        values=(len(rows),),
-    )
-
-
-def _cell(value: Any, times: LegalTime, market: str) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, datetime):
-        return times.day(value, market)
-    if isinstance(value, list | tuple):
-        return " ".join(str(one) for one in value)
-    return str(value)

@@ -63,7 +63,9 @@ def topic_of(slots: Slots, rule: int | None) -> tuple[str, ...]:
     if not left or len(left) > MOST_WORDS or rule is None:
         return ()
     tokens = slots.asked.tokens
-    if any(one.start <= place < one.end for one in slots.asked.found if one.slot not in SPARE for place in left):
+    spare = [one for one in slots.asked.found if one.slot in SPARE or (one.slot, one.value) == ("intent", "changed")]
+    others = [one for one in slots.asked.found if one not in spare]
+    if any(one.start <= place < one.end for one in others for place in left):
         return ()
     first = min((one.end for one in topics), default=None)
     together = left[-1] - left[0] <= len(left) + 1

@@ -389,7 +389,12 @@ def _sized(found: list[Match], tokens: list[str]) -> list[Match]:
     """Without the words for more and less that no number follows."""
     numbers = {one.start for one in found if one.slot in ("number", "times")}
     numbers |= {place for place, token in enumerate(tokens) if token.isdigit()}
-    return [one for one in found if one.slot != "number_is" or {one.end, one.end + 1} & numbers]
+
+    def sized(one: Match) -> bool:
+        behind = tokens[one.start] in ("or", "and", "ou", "et", "of", "en")  # 20 rules or more
+        return bool(numbers & ({one.start - 1, one.start - 2} if behind else {one.end, one.end + 1}))
+
+    return [one for one in found if one.slot != "number_is" or sized(one)]
 
 
 def _apart(found: list[Match], tokens: list[str]) -> list[Match]:

@@ -76,6 +76,7 @@ class RuleFile:
       codes: code lists of every market.
       markets: what each market, upper case, says of itself.
       particulars: what each market declares of its particulars.
+      examples: whether the examples of its rules are read.
 
     Attributes:
       pack: name of the pack that its rules are of; empty where every market has them.
@@ -91,8 +92,11 @@ class RuleFile:
         codes: CodeLists,
         markets: Mapping[str, MarketFile],
         particulars: Mapping[str, Declarations],
+        *,
+        examples: bool = True,
     ) -> None:
         self.path = path
+        self.examples = examples
         self.shown = shown
         self.predicates = predicates
         self.codes = codes
@@ -188,7 +192,8 @@ class _RuleReader:
         self.check_keys()
         rule = self.scalars()
         rule = self.expressions(rule)
-        rule = replace(rule, examples=self.examples(rule))
+        if self.file.examples:
+            rule = replace(rule, examples=self.examples(rule))
         self.file.claimed.append(rule)
         return rule if len(self.file.problems) == self.before else None
 

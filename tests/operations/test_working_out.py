@@ -426,7 +426,7 @@ def test_hostile_words_are_values_and_no_sql(living: tuple[House, Desk]) -> None
     for name, arguments in (
         ("stored", {"thing": "message", "access_point": evil}),
         ("stored", {"thing": "message", "code": evil}),
-        ("stored", {"thing": "message", "type": evil}),
+        ("stored", {"thing": "message", "types": [evil]}),
         ("point_life", {"access_point": evil}),
         ("rules", {"where": {"words": [evil]}}),
         ("rules", {"where": {"flow": ".*("}}),
@@ -466,7 +466,7 @@ def test_what_cannot_be_restricted_so_is_told(living: tuple[House, Desk]) -> Non
     with pytest.raises(UserError, match="no state of a ticket"):
         house.called("stored", {"thing": "ticket", "states": ["rejected"]})
     with pytest.raises(UserError, match="has no kind"):
-        house.called("stored", {"thing": "envelope", "kind": "MeterReading"})
+        house.called("stored", {"thing": "envelope", "kinds": ["MeterReading"]})
 
 
 def test_every_operation_is_a_tool_with_its_types() -> None:

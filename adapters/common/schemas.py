@@ -28,6 +28,7 @@ from msgspec import structs
 from adapters.common.codes import refusal
 from adapters.common.reading import local
 from energycomm.kernel import safexml
+from energycomm.kernel.demands import demanded
 from energycomm.kernel.verdicts import Refusal
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _MAX_PASSES = 50
-_LONGEST_WORDS = 200
 _EXPECTED = re.compile(r"Expected is (?:one of )?\( (?P<names>[^)]*) \)")
 _SET = re.compile(r"is not an element of the set \{(?P<values>.*)\}")
 _TYPE = re.compile(r"(?:atomic|local atomic|union) type '?(?:\{[^}]*\})?(?P<type>[^'.]*)'?")
 _ATTRIBUTE = re.compile(r"The attribute '(?P<name>[^']+)' is (?P<what>not allowed|required)")
 _OF_ATTRIBUTE = re.compile(r"^Element '[^']*', attribute '(?P<name>[^']+)':")
+_NAMED = re.compile(
+    r"missing required attribute '(?P<required>[^']+)'|^'(?P<unknown>[^']+)' attribute|attribute (?P<wrong>[\w.:-]+)="
+)
 _PREFIX = re.compile(r"/[^/:{]+:|/\{[^}]*\}")
 _BUILT_IN = {
     "xs:dateTime": "a date-time like 2024-10-04T00:01:00+02:00",
@@ -148,20 +151,25 @@ class Schema:
         if invalid is not None:
             invalid = local(str(invalid))
             code = "SYN_UNEXPECTED" if invalid in known(self.path) else "NOTE_ELEMENT_UNKNOWN"
-            return refusal(code, path=f"{path}/{invalid}", value=str(invalid), expected=_names(expected) or reason)
+            wanted = _names(expected) or "no further element here"
+            return refusal(code, path=f"{path}/{invalid}", value=str(invalid), expected=wanted)
         if expected is not None:
-            return refusal("SYN_MISSING", path=path, expected=_names(expected) or reason)
+            return refusal("SYN_MISSING", path=path, expected=_names(expected) or "a further element")
         value = error.obj if isinstance(error.obj, str) else getattr(error.elem, "text", None)
-        if "attribute" in reason:
-            return refusal("SYN_MISSING" if "missing" in reason else "NOTE_ELEMENT_UNKNOWN", path=path, expected=reason)
+        named = _NAMED.search(reason)
+        if named is not None:
+            path = f"{path}/@{named['required'] or named['unknown'] or named['wrong']}"
+            if named["required"]:
+                return refusal("SYN_MISSING", path=path, expected="an attribute with a value")
+            if named["unknown"]:
+                return refusal("NOTE_ELEMENT_UNKNOWN", path=path, expected="no such attribute here")
+            return refusal("SYN_VALUE", path=path, value=value, expected=demanded(reason))
         enumeration = getattr(error.validator, "enumeration", None)
         if enumeration:
             return refusal("SYN_CODE", path=path, value=value, expected="one of " + ", ".join(map(str, enumeration)))
         name = getattr(error.validator, "prefixed_name", None) or getattr(error.validator, "local_name", None)
-        if len(reason) > _LONGEST_WORDS:  # a pattern that nobody can read: what its type is, in words
-            name = getattr(getattr(error.validator, "base_type", None), "local_name", name)
-            reason = f"a value of {name}" if name else reason[:_LONGEST_WORDS]
-        return refusal("SYN_VALUE", path=path, value=value, expected=words(self.path).get(str(name)) or reason)
+        expected = words(self.path).get(str(name)) or demanded(reason)
+        return refusal("SYN_VALUE", path=path, value=value, expected=expected)
 
 
 def _trimmed(element: etree._Element) -> etree._Element:
@@ -399,10 +407,7 @@ class _Examination:
         kind = _TYPE.search(message)
         if kind is not None:
             return refusal("SYN_VALUE", path=path, value=value, expected=self.words.get(kind["type"], kind["type"]))
-        expected = message.split(": ", 1)[-1]
-        if len(expected) > _LONGEST_WORDS:  # a pattern that nobody can read
-            expected = "what the pattern of its type says"
-        return refusal("SYN_VALUE", path=path, value=value, expected=expected)
+        return refusal("SYN_VALUE", path=path, value=value, expected=demanded(message))
 
 
 def _kind(found: Refusal) -> str:

@@ -19,6 +19,7 @@ from adapters.common.codes import Unreadable
 from adapters.common.times import LegalTime
 from adapters.dk_energinet.codes import refusal
 from adapters.dk_energinet.documents import TABLE
+from energycomm.kernel.demands import demanded
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.requests import (
     AggregatedDataRequest,
@@ -112,7 +113,7 @@ def build(message: KernelMessage, reference: str, form: Form = "xml") -> Outgoin
     if not schema.validate(root):
         log: list[etree._LogEntry] = list(schema.error_log)  # type: ignore[call-overload]
         error = log[0]
-        return refusal("BUILD_SCHEMA", str(error.path or document.label), error.message, "what the schema says")
+        return refusal("BUILD_SCHEMA", str(error.path or document.label), error.message, demanded(error.message))
     if form == "xml":
         etree.indent(root)
         content = etree.tostring(root, encoding="UTF-8", xml_declaration=True) + b"\n"

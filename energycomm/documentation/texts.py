@@ -55,6 +55,7 @@ from energycomm.erasure.handing import PARTS
 from energycomm.invoicing.disputes import DISPUTES
 from energycomm.invoicing.words import CHECKS
 from energycomm.kernel import safexml
+from energycomm.kernel.demands import DEMANDS, OTHERWISE
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import ComputedFacts, RegisterFacts
 from energycomm.kernel.shape import items_of, shape_of
@@ -322,6 +323,7 @@ def declared() -> Iterator[Text]:
         "details of alarms": chain.from_iterable(formatted(PROGRAM / "daemon" / name) for name in ALARMING),
         "mistakes of fields": (_numbered(f"{words}.") for words in fielderrors.WORDS.values()),
         "what parsers say": parsers.SAYINGS,
+        "what schemas demand": (OTHERWISE, *(words for _, words in DEMANDS)),
         "states of a reading": ("current", "replaced"),
         "roles": (str(role) for role in Role),
         "what stays of a customer": (words for told in (*STAYING, EVIDENCE, COPIES) for words in told),

@@ -11,6 +11,7 @@ from lxml import etree
 
 from energycomm.kernel.codec import Unwritable, encode, encode_bounded
 from energycomm.kernel.decoder import decode_element, decode_xml
+from energycomm.kernel.demands import demanded
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.safexml import parse_bytes, parser, shorten
@@ -88,7 +89,7 @@ class KernelChecker:
             return decoded
         # What only the schema minds, such as the order of elements.
         said = str(getattr(getattr(self._schema.error_log, "last_error", None), "message", ""))
-        return Refusal(code="KERNEL_XML_SCHEMA", path=f"/{name.localname}", expected=shorten(said) or "")
+        return _of_schema(f"/{name.localname}", said)
 
     def _all_good(self, xmls: Sequence[str]) -> bool:
         """Whether all are valid, found in one call; False where that cannot be told in one call.
@@ -163,7 +164,7 @@ def _explained(error: XMLSchemaValidationError) -> Refusal:
         )
     said = _REASON.search(reason)
     if said is None:
-        return Refusal(code="KERNEL_XML_SCHEMA", path=path, expected=shorten(reason) or "")
+        return _of_schema(path, reason)
     attribute = said["missing"] or said["name"] or said["unknown"]
     shape = _shapes().get(_local_name(path))
     declaration = next((one for one in shape.attributes if one.name == attribute), None) if shape else None
@@ -173,6 +174,11 @@ def _explained(error: XMLSchemaValidationError) -> Refusal:
     code = "KERNEL_XML_VALUE" if said["name"] else "KERNEL_XML_ATTRIBUTE"
     held = error.elem.get(attribute) if error.elem is not None else None
     return Refusal(code=code, path=f"{path}/@{attribute}", value=shorten(held), expected=expected)
+
+
+def _of_schema(path: str, said: str) -> Refusal:
+    """What only the schema minds: what it demands in our words; what the parser said is the detail."""
+    return Refusal(code="KERNEL_XML_SCHEMA", path=path, value=shorten(said), expected=demanded(said))
 
 
 def _local_name(path: str) -> str:

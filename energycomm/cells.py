@@ -15,6 +15,11 @@ from typing import Any, Protocol
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20\u2212\ufe62\ufe63\ufe66\ufe6b"
 """What a formula begins with, in a character class: plain, full-width, small; the minus sign."""
 
+STEERING = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+"""What steers a terminal, ends a line or turns the direction of reading, in a character class."""
+
+_STEERING = re.compile(f"[{STEERING}]")
+
 QUOTES = "'\"`\u2018\u2019\u201c\u201d\u00ab\u00bb"
 _SKIPPED = rf"[\s\x00-\x20\x7f\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff{QUOTES}]*"
 _NUMBER = re.compile(r"[+-]?\d{1,40}(?:[.,]\d{1,40})?(?:[eE][+-]?\d{1,4})?%?")
@@ -46,6 +51,11 @@ def plain_cell(value: object) -> str:
         return text
     text = _INNER.sub(r"\1'", text)
     return f"'{text}" if _DANGEROUS.match(text) else text
+
+
+def on_one_line(text: str) -> str:
+    """A text that looks on a terminal and in a log like what it is: what would steer either is written as an escape."""
+    return _STEERING.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def text_of(cell: str) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from energycomm.cells import on_one_line
 from energycomm.commands.loading import Place, program
 from energycomm.errors import DamagedRow, ExitCode, UserError
 from energycomm.masking import masked_output
@@ -234,7 +235,8 @@ def _broken() -> int:
 
 
 def _complain(message: str, advice: str, exit_code: int) -> int:
-    typer.echo(f"error: {message.rstrip()}", err=True)
+    lines = map(on_one_line, message.rstrip().split("\n"))
+    typer.echo("error: " + "\n".join(lines), err=True)
     if advice:
         typer.echo(f"       {advice}", err=True)
     return exit_code

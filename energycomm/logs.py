@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from energycomm.cells import on_one_line
 from energycomm.masking import conceal_environment, masked
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -25,6 +26,14 @@ class Bridge(logging.Handler):
 def without_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
     """A line of the log without secrets, the text of a traceback included."""
     return {name: masked(value, name) for name, value in event.items()}
+
+
+def on_lines_of_its_own(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
+    """A line of the log that no value of it breaks, or makes look like another; a traceback keeps its lines."""
+    return {
+        on_one_line(name): on_one_line(value) if isinstance(value, str) and name != "exception" else value
+        for name, value in event.items()
+    }
 
 
 def configure(form: str = "text", level: str = "warning") -> None:
@@ -47,6 +56,7 @@ def configure(form: str = "text", level: str = "warning") -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             without_secrets,
+            on_lines_of_its_own,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),

@@ -8,12 +8,13 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from energycomm import cli
+from energycomm import cli, logs
 from energycomm.cells import plain_cell, text_of, write_csv
-from energycomm.commands.output import print_rows
+from energycomm.commands.output import print_facts, print_rows
 from energycomm.errors import ExitCode
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start
@@ -130,3 +131,22 @@ def test_a_piped_table_holds_no_formula_and_a_cell_no_second_line(capsys: pytest
     print_rows(("a", "b"), [("=1+1", "x\n=2\ty\x1b[31m"), ("-5", -5)])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("\t") for line in lines] == [["'=1+1", "x =2 y [31m"], ["-5", "-5"]]
+
+
+def test_no_value_of_the_log_makes_a_line_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    """Ends of lines of any kind, what steers a terminal, and what turns the direction of reading."""
+    logs.configure("text", "info")
+    hostile = "a\n2026 [info] all is well\r\x1b[2J\x9b1m\u2028b\x85c\u202egnp.exe"
+    structlog.get_logger().warning(hostile, name=hostile)
+    told = capfd.readouterr().err
+    assert told.count("\n") == len(told.splitlines()) == 1
+    assert told.rstrip("\n").isprintable()
+
+
+def test_a_value_of_several_lines_looks_like_no_other_fact(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_facts([("why", "typed\nstate: accepted\u202e"), ("state", "rejected")])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["why", " " * 20 + "state", "state"]
+    assert all(map(str.isprintable, lines))

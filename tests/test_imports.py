@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 COMMON = {
+    "energycomm.cells",
     "energycomm.database_address",
     "energycomm.errors",
     "energycomm.kernel",
@@ -36,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.errors": {"energycomm.masking"},
     "energycomm.choices": {"energycomm.errors"},
     "energycomm.fielderrors": set(),
-    "energycomm.logs": {"energycomm.masking"},
+    "energycomm.logs": {"energycomm.cells", "energycomm.masking"},
     "energycomm.processes": set(),
     "rules": {"energycomm.kernel"},
     "energycomm.market": COMMON,
@@ -63,8 +64,8 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.backoffice": COMMON
     | {"energycomm.alarm_settings", "energycomm.config", "energycomm.eis", "energycomm.transport"},
     "energycomm.billing": COMMON | {"energycomm.eis", "energycomm.market"},
-    "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis", "energycomm.invoicing"},
-    "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
+    "energycomm.export": COMMON | {"energycomm.eis", "energycomm.invoicing"},
+    "energycomm.portfolio": COMMON | {"energycomm.market", "energycomm.eis"},
     "energycomm.invoicing": COMMON | {"energycomm.eis", "energycomm.market", "energycomm.texts"},
     "energycomm.backup": COMMON | {"energycomm.archive", "energycomm.eis"},
     "energycomm.archive": COMMON | {"energycomm.eis", "energycomm.pipeline"},

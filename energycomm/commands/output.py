@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from energycomm.cells import plain_cell, write_csv
+from energycomm.cells import STEERING, on_one_line, plain_cell, write_csv
 from energycomm.choices import one_of
 from energycomm.commands.recording import note_shown
 from energycomm.errors import UserError
@@ -48,7 +48,7 @@ def legal_time() -> LegalTime:
     return LegalTime(installed_adapters(config.mapping_files).zones, ZoneInfo(config.web.zone))
 
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROLS = re.compile(f"[{STEERING}]")
 
 _encoder = msgspec.json.Encoder(decimal_format="string")
 
@@ -271,7 +271,7 @@ def print_rows(
         return
     table = Table(*head, title=title, title_justify="left", show_header=headed)
     for line in lines:
-        table.add_row(*(Text(value, style=STATE_COLOURS.get(value, "")) for value in line))
+        table.add_row(*(Text(_shown(value), style=STATE_COLOURS.get(value, "")) for value in line))
     console.print(table)
 
 
@@ -279,7 +279,9 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
     """Print names and values, one a line; absent values are left out."""
     for name, value in facts:
         if value is not None and value != "":
-            typer.echo(f"{name + ':':<20}{_cell(value)}")
+            # What goes on in a further line stands under the value, where no name of ours stands.
+            lines = _cell(value).splitlines() or [""]
+            typer.echo(f"{name + ':':<20}" + ("\n" + " " * 20).join(on_one_line(mask(line)) for line in lines))
 
 
 def print_heading(words: str) -> None:
@@ -291,6 +293,11 @@ def print_heading(words: str) -> None:
 def _line(text: str) -> str:
     """A text on one line, without signs that steer a terminal or begin a new cell."""
     return _CONTROLS.sub(" ", text)
+
+
+def _shown(text: str) -> str:
+    """A text of a table on a terminal, which keeps its lines."""
+    return "\n".join(map(on_one_line, text.splitlines()))
 
 
 def _cell(value: object) -> str:

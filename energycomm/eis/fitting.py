@@ -13,10 +13,12 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, SmallInteger, String, Table
 
+from energycomm.cells import STEERING
+
 _RANGES: tuple[tuple[type[Any], int], ...] = ((SmallInteger, 15), (BigInteger, 63), (Integer, 31))
 """Type of a column -> bits of its numbers; the more special type first."""
 
-_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_UNFIT = re.compile(f"[{STEERING}\ud800-\udfff\ufffe\uffff]")
 
 
 KEPT = "kept"
@@ -39,7 +41,8 @@ class Misfit(ValueError):
 
 def storable(text: str, longest: int) -> str:
     """A text that both databases can store and a terminal can show: control characters and halves of characters are
-    written as escapes, and what is longer than `longest` characters is cut. For names that others chose and values
+    written as escapes, ends of lines and marks of direction too, by which a name would look like another or like a line
+    of ours; what is longer than `longest` characters is cut. For names that others chose and values
     that are told; a value that counts is refused instead."""
     if not text.isascii() or not text.isprintable():
         text = _UNFIT.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)

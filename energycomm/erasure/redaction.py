@@ -333,7 +333,11 @@ def _xml(content: bytes, whose: Whose) -> bytes | None:
         parser.Parse(content, True)
     except (expat.ExpatError, ValueError):
         return None
-    root = open_.pop()
+    return _whole(content, open_.pop(), whose, gone)
+
+
+def _whole(content: bytes, root: _Node, whose: Whose, gone: list[Span]) -> bytes:
+    """A document that was read to its end without the customer: what only its root decides, and the words left."""
     last = _Node("", 0, personal=False)
     _close(root, last, whose, gone)
     for one in last.doubts:

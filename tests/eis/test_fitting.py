@@ -159,7 +159,8 @@ def test_a_misfit_names_column_value_and_what_was_expected() -> None:
         ("a\x00b", "a\\x00b"),
         ("a\ud800b", "a\\ud800b"),
         ("\x1b[31mred", "\\x1b[31mred"),
-        ("two\nlines", "two\nlines"),
+        ("ok.xml\n2026 done", "ok.xml\\n2026 done"),
+        ("a\u2028b\u202ec", "a\\u2028b\\u202ec"),
         ("x" * 20, "xxxxxxxxx…"),
     ],
 )

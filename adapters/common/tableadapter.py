@@ -101,8 +101,9 @@ class TableAdapter(MarketAdapter):
         root = sniff.root or ""
         keys = {key.strip() for key in root.split(",")} if sniff.form == "json" else set()
         versions: list[str] = []
-        for label, document in self.table.documents.items():
-            if sniff.form == "xml" and "xml" in document.forms and root == document.root:
+        documents = self._rooted.get(root, {}) if sniff.form == "xml" else self.table.documents
+        for label, document in documents.items():
+            if sniff.form == "xml":
                 if (sniff.namespace or None) in document.versions.values():
                     return label
                 versions += [space or "no namespace" for space in document.versions.values()]
@@ -115,7 +116,7 @@ class TableAdapter(MarketAdapter):
                 return label
         if versions:
             return self.refusal("VERSION_UNKNOWN", sniff.name, sniff.namespace, ", ".join(versions))
-        if sniff.form == "xml" and any(root == document.root for document in self.table.sent.values()):
+        if sniff.form == "xml" and root in self._sent:
             return self.refusal("TYPE_UNKNOWN", sniff.name, root, self._expected)
         for name in {root, *keys} & set(self.table.unread):
             return self.refusal("TYPE_UNKNOWN", sniff.name, f"{name}: {self.table.unread[name]}", self._expected)
@@ -124,8 +125,22 @@ class TableAdapter(MarketAdapter):
         return self.refusal("TYPE_NOT_OURS", sniff.name, root[:80], self._expected)
 
     @cached_property
+    def _rooted(self) -> dict[str | None, dict[str, Document]]:
+        """The documents of XML, by root and label."""
+        found: dict[str | None, dict[str, Document]] = {}
+        for label, document in self.table.documents.items():
+            if "xml" in document.forms:
+                found.setdefault(document.root, {})[label] = document
+        return found
+
+    @cached_property
     def _expected(self) -> str:
         return ", ".join(self.types)
+
+    @cached_property
+    def _sent(self) -> frozenset[str | None]:
+        """The roots of what is sent."""
+        return frozenset(document.root for document in self.table.sent.values())
 
     @cached_property
     def _spaces(self) -> frozenset[str | None]:

@@ -81,6 +81,8 @@ _MEMBER = re.compile(r"\.(?:xml|json|csv)$", re.IGNORECASE)
 _PART = re.compile(r"_(?P<part>[0-9]{5})_(?P<parts>[0-9]{5})(?:_[0-9]{14})?$")
 _DETAIL = re.compile(r"(?:^|_)FL_(?P<part>[0-9]+)_(?P<parts>[0-9]+)$")
 
+_KNOWN = "one of: " + "; ".join(row.about for row in PATTERNS)
+
 
 def series(name: str) -> Series | Refusal | None:
     """The place of an envelope's file name in its numbered series.
@@ -107,7 +109,7 @@ def series(name: str) -> Series | Refusal | None:
         if "key_order" in parts:
             key = key.upper() if number is not None else parts["flux"].upper()
         return Series(key, None if number is None else int(number), parts.get("stamp"))
-    return refusal("NAME_UNKNOWN", path=base, expected="one of: " + "; ".join(row.about for row in PATTERNS))
+    return refusal("NAME_UNKNOWN", path=base, expected=_KNOWN)
 
 
 def part_of(name: str) -> tuple[int, int] | None:

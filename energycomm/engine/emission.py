@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from energycomm.engine import terms
 from energycomm.engine.codes import CodeEntry, CodeLists
 from energycomm.engine.particulars import particular
+from energycomm.engine.predicates import Predicate
 
 _CONTRARY = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -53,6 +55,23 @@ def listed(conditions: Iterable[terms.Condition]) -> frozenset[tuple[str, ...]]:
                 found.add(path)
         stack.extend(terms.children(term))
     return frozenset(found)
+
+
+MOST_REMEMBERED = 4096
+"""Answers of one predicate that are remembered."""
+
+
+def called(predicate: Predicate) -> Callable[..., Any]:
+    """The function that answers for a predicate. What is asked about texts alone is remembered: few parties and points
+    are named in many messages."""
+    bases = [wanted.bases for _, wanted in predicate.parameters]
+    texts = bases and bases[0] == {"str"} and all(one in ({"str"}, {"int"}) for one in bases)
+    return _remembering(predicate.function) if texts and not predicate.needs_message else predicate.function
+
+
+@cache
+def _remembering(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lru_cache(maxsize=MOST_REMEMBERED)(function)
 
 
 class Shared(NamedTuple):
@@ -216,7 +235,7 @@ class Emitter:
                 arguments.append(self.optional(argument))
             else:
                 arguments.append(self.value(argument, guards))
-        self.names[f"P_{predicate.name}"] = predicate.function
+        self.names[f"P_{predicate.name}"] = called(predicate)
         code = f"P_{predicate.name}({', '.join(arguments)})"
         return self.kept(code, guards) if predicate.returns.optional else code
 

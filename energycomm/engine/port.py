@@ -70,15 +70,17 @@ class RuleEngine(ABC):
 
     def compiled(self, stage: str, message: KernelMessage) -> Compiled:
         """The compiled rules of a stage (validation, qualification, rejection) that are in force for a message."""
-        key = (stage, type(message), message.market)
-        segments = self._segments.get(key)
-        if segments is None:
-            kind = type(message).__name__
-            rule_set: RuleSet = f"{stage}_{'in' if is_incoming(kind) else 'out'}"  # type: ignore[assignment]
-            rules = self.catalogue.rules_for(rule_set, message.market, kind)
-            build = partial(self.compile, kind=kind, market=message.market)
-            segments = self._segments[key] = Segments(rules, build)
-        return segments.on(message)
+        segments = self._segments.get((stage, type(message), message.market)) or self._of_kind(stage, message)
+        return segments.only or segments.on(message)
+
+    def _of_kind(self, stage: str, message: KernelMessage) -> Segments[Compiled]:
+        """The rules of a stage for the kind and market of a message, from now on at hand."""
+        kind = type(message).__name__
+        rule_set: RuleSet = f"{stage}_{'in' if is_incoming(kind) else 'out'}"  # type: ignore[assignment]
+        rules = self.catalogue.rules_for(rule_set, message.market, kind)
+        build = partial(self.compile, kind=kind, market=message.market)
+        found = self._segments[stage, type(message), message.market] = Segments(rules, build)
+        return found
 
     def validate(self, message: KernelMessage, history: History) -> Judgement:
         """Run all validation rules in force for the message (`Validate_in`, `Validate_out`)."""

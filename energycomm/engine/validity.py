@@ -29,6 +29,8 @@ class Segments(Generic[T]):
         self.borders = sorted(borders)
         self._days = [day.toordinal() for day in self.borders]
         self._built: list[T | None] = [None] * (len(self.borders) + 1)
+        self.only: T | None = None
+        """What holds on every day, once it was built; None where rules begin or end."""
 
     def on(self, message: KernelMessage) -> T:
         """What holds on the message's effective day, in the offset that the market wrote."""
@@ -37,4 +39,5 @@ class Segments(Generic[T]):
         if built is None:
             day = self.borders[place - 1] if place else date.min
             built = self._built[place] = self._build([rule for rule in self._rules if rule.in_force(day)])
+            self.only = None if self._days else built
         return built

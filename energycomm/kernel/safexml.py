@@ -147,17 +147,20 @@ def _of_small(data: bytes, tags: Sequence[str]) -> Iterator[etree._Element] | No
 
 
 def _ended(elements: Sequence[etree._Element]) -> Iterator[etree._Element]:
-    """Elements, given in the order in which they begin, in the order in which they end."""
+    """Elements, given in the order in which they begin, in the order in which they end. Of a small document only what
+    stands inside a wanted element is emptied; the rest goes with the document."""
     begun: list[etree._Element] = []
     for element in elements:
         above = element.getparent()
         while begun and above is not begun[-1] and not any(one is begun[-1] for one in element.iterancestors()):
-            yield begun[-1]
-            _forget(begun.pop())
+            yield (ended := begun.pop())
+            if begun:
+                _forget(ended)
         begun.append(element)
-    for element in reversed(begun):
-        yield element
-        _forget(element)
+    while begun:
+        yield (ended := begun.pop())
+        if begun:
+            _forget(ended)
 
 
 def _forget(element: etree._Element) -> None:

@@ -202,7 +202,7 @@ class Envelope:
         elif content.size > self._limits.member:
             yield refuse("ENV_TOO_LARGE", path, f"{content.size} bytes", f"at most {self._limits.member}")
         else:
-            yield self._member(path, form, content.size, lambda: cast(IO[bytes], content.again()))
+            yield self._member(path, form, content.size, content.stream)
 
     def _unzip(self, content: Window, folder: str, depth: int) -> Iterator[Member | Refusal]:
         path = folder or self.name

@@ -62,6 +62,8 @@ class Member:
             stream = self._opener()
         except ZIP_FAULTS as fault:
             raise BrokenMember(refusal_of(fault, self.path)) from None
+        if self.sha256 is not None and isinstance(stream, io.BytesIO):
+            return stream  # it is in memory, and was read to its announced end
         return cast(IO[bytes], MemberStream(self, stream))
 
     def read_sha256(self) -> bytes:

@@ -7,7 +7,7 @@ import itertools
 import os
 import tempfile
 from collections.abc import Iterable
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, cast
 
 from energycomm.transport.codes import refuse
 from energycomm.transport.members import BrokenMember
@@ -34,6 +34,12 @@ class Window(io.RawIOBase):
     def again(self) -> Window:
         """A fresh window of the same part, at its beginning."""
         return Window(self._source, self._start, self.size)
+
+    def stream(self) -> IO[bytes]:
+        """The same part as a stream at its beginning: what is in memory is read without our help."""
+        if isinstance(self._source, bytes):
+            return io.BytesIO(self.part(0, self.size))
+        return cast("IO[bytes]", self.again())
 
     def part(self, start: int, size: int) -> bytes:
         """At most `size` bytes from position `start`, without moving."""

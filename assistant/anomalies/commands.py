@@ -17,7 +17,7 @@ from energycomm.errors import ExitCode, UserError
 def anomalies(
     form: Form,
     market: Annotated[list[str] | None, typer.Option(help="Only of this market: FR; several times.")] = None,
-    kind: Annotated[str | None, typer.Option(help="change, drift, exchange or power.")] = None,
+    kind: Annotated[str | None, typer.Option(help="change, drift, exchange, power, calendar or charge.")] = None,
     least: Annotated[float, typer.Option(min=0, help="Only with at least this score, in standard errors.")] = 2.0,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
 ) -> None:
@@ -27,9 +27,8 @@ def anomalies(
 
     Example: energycomm assistant anomalies --market FR --kind exchange
     """
-    from assistant.anomalies.energy import used
     from assistant.anomalies.ranking import KINDS, ranked
-    from assistant.anomalies.stored import powers, rows
+    from assistant.anomalies.stored import followed
     from energycomm.config import load
     from energycomm.export.subjects import Selection
     from energycomm.pipeline.gateway import open_store
@@ -41,8 +40,7 @@ def anomalies(
         )
     wanted = Selection(markets=tuple(one.upper() for one in market or ()))
     with open_store(load()) as store:
-        spans = used(rows(store.engine, "readings", wanted), rows(store.engine, "volumes", wanted))
-        found = ranked(spans, powers(rows(store.engine, "contracts", wanted)))
+        found = ranked(followed(store.engine, wanted))
     kept = [one for one in found if one.score >= least and kind in (None, one.kind)][: form.taken(limit)]
     form.show(
         [{**one._asdict(), "since": one.since.isoformat()} for one in kept],

@@ -1,4 +1,4 @@
-"""What the ranking needs of a store: rows of its exports, and the powers that hold now."""
+"""What the ranking needs of a store: rows of its exports, and what is followed in them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,31 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from assistant.anomalies.energy import Point
+from assistant.anomalies.calendar import by_class, by_weekday
+from assistant.anomalies.charges import charged
+from assistant.anomalies.energy import Point, told, used
+from assistant.anomalies.ranking import Followed
 from energycomm.export.rows import opened_export
 from energycomm.export.subjects import Selection
 from energycomm.market.installed import installed_adapters
+
+
+def followed(engine: Engine, selection: Selection | None = None) -> Followed:
+    """What is followed of the access points of a store.
+
+    Args:
+      engine: the store.
+      selection: which of them; all by default.
+    """
+    zones = installed_adapters().zones
+    parts = told(rows(engine, "readings", selection), rows(engine, "volumes", selection))
+    spans = used(parts)
+    return Followed(
+        spans,
+        powers(rows(engine, "contracts", selection)),
+        [*by_class(spans), *by_weekday(parts, zones)],
+        charged(rows(engine, "charges", selection), parts, zones),
+    )
 
 
 def rows(engine: Engine, subject: str, selection: Selection | None = None) -> Iterator[dict[str, Any]]:
@@ -18,7 +39,7 @@ def rows(engine: Engine, subject: str, selection: Selection | None = None) -> It
 
     Args:
       engine: the store.
-      subject: readings, volumes or contracts.
+      subject: readings, volumes, contracts or charges.
       selection: which rows; all by default.
     """
     with opened_export(engine, subject, selection or Selection(), installed_adapters().zones) as export:

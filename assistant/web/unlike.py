@@ -13,9 +13,8 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from fastapi.templating import Jinja2Templates
 from msgspec import Struct
 
-from assistant.anomalies.energy import used
 from assistant.anomalies.ranking import Anomaly, ranked
-from assistant.anomalies.stored import powers, rows
+from assistant.anomalies.stored import followed
 from assistant.invariants.drafting import draft
 from assistant.invariants.ranking import Missing, learned
 from assistant.web.interface import PLACE
@@ -131,8 +130,7 @@ def found_in(config: Config) -> Unlike:
     catalogue = open_catalogue(config.rules_folder)
     engine = open_engine(catalogue, config.engine, config.curve_tolerance)
     with open_store(config) as store:
-        spans = used(rows(store.engine, "readings"), rows(store.engine, "volumes"))
-        points = [one for one in ranked(spans, powers(rows(store.engine, "contracts"))) if one.score >= LEAST][:MOST]
+        points = [one for one in ranked(followed(store.engine)) if one.score >= LEAST][:MOST]
         groups = learned(store, catalogue, engine, installed_adapters(config.mapping_files))[:MOST]
     drafts = [draft(group, catalogue, number) for number, group in enumerate(groups, 1)]
     return Unlike(datetime.now(UTC), points, [group.missing for group in groups], drafts)

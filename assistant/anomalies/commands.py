@@ -17,7 +17,7 @@ from energycomm.errors import ExitCode, UserError
 def anomalies(
     form: Form,
     market: Annotated[list[str] | None, typer.Option(help="Only of this market: FR; several times.")] = None,
-    kind: Annotated[str | None, typer.Option(help="change, drift, exchange or power.")] = None,
+    kind: Annotated[str | None, typer.Option(help="change, drift, exchange, power, calendar or charge.")] = None,
     least: Annotated[float, typer.Option(min=0, help="Only with at least this score, in standard errors.")] = 2.0,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
 ) -> None:

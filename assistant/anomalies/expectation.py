@@ -1,6 +1,7 @@
-"""What an access point should have used: its own level, and how far it follows the season of its peers.
+"""What an access point should have told: its own level, and how far it follows the season of its peers.
 
-The logarithm of the energy a day is the sum of a level of the point, a season that all points of a market and unit
+What is followed is a logarithm: of the energy a day, of one part of it against another, of what is charged against what
+was used. It is the sum of a level of the point, a season that all points of a market and unit
 share (the median of what they do in the same weeks, so that weather is in it), taken so many times as the point follows
 it, and what is looked for: a change at a day, or a drift. Fitted with Huber's weights, so that holidays do not decide.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -27,17 +28,36 @@ _ROUNDS = 4
 _HUBER = 1.5
 
 
+class Told(NamedTuple):
+    """What is followed, in one span.
+
+    Attributes:
+      message: number of the Kernel message that told it.
+      start, end: the span.
+      rate: natural logarithm of what is followed.
+    """
+
+    message: int
+    start: datetime
+    end: datetime
+    rate: float
+
+
+Series = Mapping[Point, Sequence[Told]]
+"""What is followed of each access point."""
+
+
 class Course(NamedTuple):
     """What a point did, beside what its peers did.
 
     Attributes:
-      spans: what it used.
-      rates: natural logarithm of its energy a day, of each span.
+      spans: what it told.
+      rates: what is followed, of each span.
       season: of its peers in the same weeks.
       times: middle of each span in years since the first.
     """
 
-    spans: Sequence[Used]
+    spans: Sequence[Told]
     rates: Sequence[float]
     season: Sequence[float]
     times: Sequence[float]
@@ -61,24 +81,39 @@ class Fit(NamedTuple):
     error: float
 
 
-def courses(used: Mapping[Point, Sequence[Used]]) -> dict[Point, Course]:
-    """The courses of points that told enough, each beside its peers of the same market and unit."""
-    groups: dict[tuple[str, str], dict[Point, list[Used]]] = defaultdict(dict)
-    for point, spans in used.items():
-        kept = [span for span in spans if span.amount > 0]
-        if len(kept) >= LEAST_SPANS:
-            groups[point[0], kept[0].unit][point] = kept
+def rates(used: Mapping[Point, Sequence[Used]]) -> dict[Point, list[Told]]:
+    """The energy a day of what was used."""
+    return {
+        point: [
+            Told(span.message, span.start, span.end, math.log(span.amount / span.days))
+            for span in spans
+            if span.amount > 0
+        ]
+        for point, spans in used.items()
+    }
+
+
+def courses(series: Series, group: Callable[[Point], Hashable], least: int = LEAST_SPANS) -> dict[Point, Course]:
+    """The courses of points that told enough, each beside its peers.
+
+    Args:
+      series: what they told.
+      group: names the peers of a point.
+      least: so many spans are enough.
+    """
+    groups: dict[Hashable, dict[Point, Sequence[Told]]] = defaultdict(dict)
+    for point, spans in series.items():
+        if len(spans) >= least:
+            groups[group(point)][point] = spans
     found: dict[Point, Course] = {}
     for peers in groups.values():
         season = _season(peers)
         for point, spans in peers.items():
-            held = [span for span in spans if _week(span) in season]
-            if len(held) >= LEAST_SPANS:
+            held = [span for span in spans if week(span) in season]
+            if len(held) >= least:
                 first = _middle(held[0])
                 times = [(_middle(span) - first) / timedelta(days=365.25) for span in held]
-                found[point] = Course(
-                    held, [_rate(span) for span in held], [season[_week(span)] for span in held], times
-                )
+                found[point] = Course(held, [span.rate for span in held], [season[week(span)] for span in held], times)
     return found
 
 
@@ -130,18 +165,18 @@ def memory(rest: Sequence[float]) -> float:
     return (1 - alike) / (1 + alike)
 
 
-def _season(peers: Mapping[Point, Sequence[Used]]) -> dict[tuple[int, int], float]:
+def _season(peers: Series) -> dict[tuple[int, int], float]:
     """What all did in a week against what they do otherwise: medians of weeks and of points in turn."""
-    levels = {point: median(_rate(span) for span in spans) for point, spans in peers.items()}
+    levels = {point: median(span.rate for span in spans) for point, spans in peers.items()}
     season: dict[tuple[int, int], float] = {}
     for _ in range(_ROUNDS):
         weeks: dict[tuple[int, int], list[float]] = defaultdict(list)
         for point, spans in peers.items():
             for span in spans:
-                weeks[_week(span)].append(_rate(span) - levels[point])
-        season = {week: median(rates) for week, rates in weeks.items() if len(rates) >= LEAST_PEERS}
+                weeks[week(span)].append(span.rate - levels[point])
+        season = {one: median(told) for one, told in weeks.items() if len(told) >= LEAST_PEERS}
         for point, spans in peers.items():
-            own = [_rate(span) - season[_week(span)] for span in spans if _week(span) in season]
+            own = [span.rate - season[week(span)] for span in spans if week(span) in season]
             levels[point] = median(own) if own else levels[point]
     return season
 
@@ -171,13 +206,10 @@ def _least_squares(
     return [rows[place][size] / rows[place][place] for place in range(size)]
 
 
-def _rate(span: Used) -> float:
-    return math.log(span.amount / span.days)
-
-
-def _middle(span: Used) -> datetime:
-    return span.start + (span.end - span.start) / 2
-
-
-def _week(span: Used) -> tuple[int, int]:
+def week(span: Used | Told) -> tuple[int, int]:
+    """Year and number of the week that a span lies around."""
     return _middle(span).isocalendar()[:2]
+
+
+def _middle(span: Used | Told) -> datetime:
+    return span.start + (span.end - span.start) / 2

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from statistics import median
 from typing import NamedTuple
 
+from assistant.anomalies.calendar import Pattern
+from assistant.anomalies.charges import Charged
 from assistant.anomalies.energy import Point, Used
-from assistant.anomalies.expectation import Course, Fit, courses, fitted, memory, spread
+from assistant.anomalies.expectation import LEAST_PEERS, Course, Fit, Series, courses, fitted, memory, rates, spread
 
-KINDS = ("change", "drift", "exchange", "power")
+KINDS = ("change", "drift", "exchange", "power", "calendar", "charge")
 """What an anomaly can be."""
 
 LEAST_EFFECT = 0.15
@@ -27,6 +29,12 @@ AT_THE_ENDS = 3
 CLEAR = 2.0
 """Each change of an exchange has at least this score: among many points two small ones match by chance."""
 
+LEAST_CHARGES = 3
+"""So many charges are needed before anything is said of them: what they should be is known better than a use is."""
+
+LEAST_WIDTH = 0.05
+"""Of the logarithm: what points or charges differ by at least, where chance has made them more alike."""
+
 SAME_DAYS = timedelta(days=21)
 """Two points change together where their changes lie so near each other."""
 
@@ -36,10 +44,11 @@ class Anomaly(NamedTuple):
 
     Attributes:
       market, access_point: which.
-      kind: `change`, `drift`, `exchange` or `power`.
+      kind: one of `KINDS`.
       score: how unlikely it is, in standard deviations; the order of the list.
       since: from when.
-      effect: by which factor it uses more or less; of `power` the use against that of peers with this power.
+      effect: by which factor it uses more or less; of `power` the use against that of peers with this power; of
+        `calendar` and `charge` by which factor the ratio is another one.
       message: an accepted Kernel message that tells it: the first after a change, else the last.
       other: the other access point of an exchange.
       why: the reason in a sentence with its figures.
@@ -62,16 +71,27 @@ class _Change(NamedTuple):
     score: float
 
 
-def ranked(used: Mapping[Point, Sequence[Used]], powers: Mapping[Point, float]) -> list[Anomaly]:
-    """All anomalies, each point once with what is least likely.
+class Followed(NamedTuple):
+    """What is followed of the access points of a store.
 
-    Args:
-      used: what the points used, see `assistant.anomalies.energy.used`.
+    Attributes:
+      used: what they used, see `assistant.anomalies.energy.used`.
       powers: subscribed power that holds now, in kVA, where it is known.
+      patterns: when they use it.
+      charged: what they are charged for it.
     """
-    known = courses(used)
+
+    used: Mapping[Point, Sequence[Used]]
+    powers: Mapping[Point, float] = {}
+    patterns: Sequence[Pattern] = ()
+    charged: Charged = Charged({}, {})
+
+
+def ranked(followed: Followed) -> list[Anomaly]:
+    """All anomalies, the worst first, each point once with what is least likely."""
+    known = courses(rates(followed.used), lambda point: (point[0], followed.used[point][0].unit))
     plain = {point: fitted(course, None) for point, course in known.items()}
-    noise = median(spread(fit.rest) for fit in plain.values()) if plain else 1.0
+    noise = _noise(plain.values())
     changes = {point: change for point, course in known.items() if (change := _changed(course, plain[point], noise))}
     found = [_told_change(point, known[point], change) for point, change in changes.items()]
     found += [
@@ -80,7 +100,14 @@ def ranked(used: Mapping[Point, Sequence[Used]], powers: Mapping[Point, float]) 
         if (one := _drift(point, course, plain[point], changes.get(point), noise))
     ]
     found += _exchanges(known, changes)
-    found += _powers(known, plain, powers)
+    found += _powers(followed, known, plain)
+    for pattern in followed.patterns:
+        found += _ratios("calendar", pattern.name, pattern.series, single=False)
+    for series in followed.charged.quantity.values():
+        words = "the ratio of the energy charged to the energy metered in the same days"
+        found += _ratios("charge", words, series, single=True)
+    for key, series in followed.charged.amount.items():
+        found += _ratios("charge", f"the price charged by {key[3]}", series, single=True)
     found.sort(key=lambda one: (-one.score, one.market, one.access_point))
     seen: set[tuple[str, str]] = set()
     kept = []
@@ -89,6 +116,11 @@ def ranked(used: Mapping[Point, Sequence[Used]], powers: Mapping[Point, float]) 
             seen.add((one.market, one.access_point))
             kept.append(one)
     return kept
+
+
+def _noise(plain: Iterable[Fit]) -> float:
+    """The usual noise of the peers."""
+    return median([spread(fit.rest) for fit in plain] or [1.0])
 
 
 def _changed(course: Course, plain: Fit, noise: float) -> _Change | None:
@@ -167,12 +199,13 @@ def _exchanged(
     return found
 
 
-def _powers(known: Mapping[Point, Course], plain: Mapping[Point, Fit], powers: Mapping[Point, float]) -> list[Anomaly]:
+def _powers(followed: Followed, known: Mapping[Point, Course], plain: Mapping[Point, Fit]) -> list[Anomaly]:
     """Points that use far more or less than peers do with such a power."""
+    powers = followed.powers
     by_market: dict[tuple[str, str], list[Point]] = defaultdict(list)
-    for point, course in known.items():
+    for point in known:
         if powers.get(point, 0) > 0:
-            by_market[point[0], course.spans[0].unit].append(point)
+            by_market[point[0], followed.used[point][0].unit].append(point)
     found = []
     for points in by_market.values():
         if len(points) < 2 * AT_THE_ENDS:
@@ -198,6 +231,68 @@ def _powers(known: Mapping[Point, Course], plain: Mapping[Point, Fit], powers: M
                 )
             )
     return found
+
+
+def _ratios(kind: str, words: str, series: Series, *, single: bool) -> list[Anomaly]:
+    """Points whose ratio changed at a day, is another one than that of their peers, or was in one span alone.
+
+    Args:
+      kind: of the anomalies.
+      words: what the ratio is.
+      series: logarithms of the ratio, of points that are peers.
+      single: one span by itself counts, and a few spans are enough.
+    """
+    known = courses(series, lambda point: "", LEAST_CHARGES if single else LEAST_PEERS)
+    if len(known) < LEAST_PEERS:
+        return []
+    plain = {point: fitted(course, None) for point, course in known.items() if len(course.rates) >= 2 * LEAST_PEERS}
+    noise = max(_noise(plain.values()), LEAST_WIDTH)
+    beside = {
+        point: [rate - usual for rate, usual in zip(course.rates, course.season, strict=True)]
+        for point, course in known.items()
+    }
+    levels = {point: median(rest) for point, rest in beside.items()}
+    middle, width = median(levels.values()), max(spread(list(levels.values())), LEAST_WIDTH)
+    own = max(median(spread(rest) for rest in beside.values()), LEAST_WIDTH)
+    found = []
+    for point, course in known.items():
+        change = _changed(course, plain[point], noise) if point in plain else None
+        if change:
+            found.append(_other_ratio(kind, words, point, course, change))
+        apart = levels[point] - middle
+        why = (
+            f"From {course.spans[0].start:%Y-%m-%d} on {words} is {math.exp(apart):.2f} times that of half of its "
+            f"{len(known) - 1} peers ({abs(apart) / width:.1f} standard deviations)."
+        )
+        since, last, score = course.spans[0].start, course.spans[-1].message, (abs(apart) - LEAST_EFFECT) / width
+        found.append(Anomaly(*point, kind, score, since, math.exp(apart), last, None, why))
+        if single:
+            found.append(_alone(kind, words, point, course, beside[point], own))
+    return [one for one in found if one.score > 0]
+
+
+def _other_ratio(kind: str, words: str, point: Point, course: Course, change: _Change) -> Anomaly:
+    since, factor = course.spans[change.place], math.exp(change.fit.effect)
+    after, before = len(course.spans) - change.place, change.place
+    why = (
+        f"Since {since.start:%Y-%m-%d} {words} is {factor:.2f} times what its own past and its peers let expect "
+        f"({after} spans against {before} before)."
+    )
+    return Anomaly(*point, kind, change.score, since.start, factor, since.message, None, why)
+
+
+def _alone(kind: str, words: str, point: Point, course: Course, beside: Sequence[float], noise: float) -> Anomaly:
+    """The span of a point that is most unlike its others and those of its peers."""
+    usual = median(beside)
+    place = max(range(len(beside)), key=lambda one: abs(beside[one] - usual))
+    apart, span = beside[place] - usual, course.spans[place]
+    square = (len(beside) * spread(beside) ** 2 + PEERS * noise**2) / (len(beside) + PEERS)
+    why = (
+        f"From {span.start:%Y-%m-%d} to {span.end:%Y-%m-%d} {words} is {math.exp(apart):.2f} times what its "
+        f"{len(beside) - 1} other charges and its peers let expect."
+    )
+    score = (abs(apart) - LEAST_EFFECT) / math.sqrt(square)
+    return Anomaly(*point, kind, score, span.start, math.exp(apart), span.message, None, why)
 
 
 def _score(fit: Fit, plain: Fit, effect: float, noise: float) -> float:

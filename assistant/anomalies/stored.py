@@ -7,8 +7,10 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from assistant.anomalies.energy import Point, used
-from assistant.anomalies.ranking import Anomaly, ranked
+from assistant.anomalies.calendar import by_class, by_weekday
+from assistant.anomalies.charges import charged
+from assistant.anomalies.energy import Point, told, used
+from assistant.anomalies.ranking import Anomaly, Followed, ranked
 from energycomm.eis.store import Store
 from energycomm.export.rows import opened_export
 from energycomm.export.subjects import Selection
@@ -23,9 +25,25 @@ def anomalies(store: Store, least: float, selection: Selection | None = None) ->
       least: their least score, in standard errors.
       selection: which rows; all by default.
     """
-    spans = used(rows(store.engine, "readings", selection), rows(store.engine, "volumes", selection))
-    found = ranked(spans, powers(rows(store.engine, "contracts", selection)))
-    return [one for one in found if one.score >= least]
+    return [one for one in ranked(followed(store.engine, selection)) if one.score >= least]
+
+
+def followed(engine: Engine, selection: Selection | None = None) -> Followed:
+    """What is followed of the access points of a store.
+
+    Args:
+      engine: the store.
+      selection: which of them; all by default.
+    """
+    zones = installed_adapters().zones
+    parts = told(rows(engine, "readings", selection), rows(engine, "volumes", selection))
+    spans = used(parts)
+    return Followed(
+        spans,
+        powers(rows(engine, "contracts", selection)),
+        [*by_class(spans), *by_weekday(parts, zones)],
+        charged(rows(engine, "charges", selection), parts, zones),
+    )
 
 
 def rows(engine: Engine, subject: str, selection: Selection | None = None) -> Iterator[dict[str, Any]]:
@@ -33,7 +51,7 @@ def rows(engine: Engine, subject: str, selection: Selection | None = None) -> It
 
     Args:
       engine: the store.
-      subject: readings, volumes or contracts.
+      subject: readings, volumes, contracts or charges.
       selection: which rows; all by default.
     """
     with opened_export(engine, subject, selection or Selection(), installed_adapters().zones) as export:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from assistant.classifier.calibration import Calibration, calibrate
 from assistant.classifier.features import Columns, Features, WordCounts, encoded, place_of
-from assistant.classifier.port import Example, Form, Prediction
+from assistant.classifier.port import Example, Form, Prediction, with_opinion
 from assistant.classifier.storage import read_model, write_model
 from assistant.extras import need
 
@@ -120,8 +120,9 @@ class PerCode:
         self._places = frozenset(places.tolist())
         with one_thread():
             self._learn(train, rows, places, end)
-        found = self.predict([one.text(self.form) for one in valid])
-        right = [told.codes == one.codes for told, one in zip(found, valid, strict=True)]
+        known = with_opinion(valid, train)
+        found = self.predict([one.text(self.form) for one in known])
+        right = [told.codes == one.codes for told, one in zip(found, known, strict=True)]
         self.calibration = calibrate([told.probability for told in found], right)
 
     def _learn(self, train: Sequence[Example], rows: Any, places: Any, end: float) -> None:

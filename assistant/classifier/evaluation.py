@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,6 +33,7 @@ from assistant.classifier.port import (
     dataset_hash,
     read_card,
     read_dataset,
+    without_opinion,
 )
 from assistant.classifier.robustness import shortened, shuffled, without_history
 from assistant.classifier.storage import read_model
@@ -96,13 +97,13 @@ def evaluate(
     for kind in kinds:
         opened = opened_model(kind, dataset, folder, told)
         if opened is not None:
-            measured.append(_measured(kind, *opened, points, months))
+            measured.append(_measured(kind, *opened, points, months, card.flows))
             told(f"{kind}: {measured[-1].speed:.0f} messages a second")
     tables = [_main(measured, points, months, comments)]
     best = max(measured, key=lambda one: _share(points, one.points), default=None)
     if best is not None:
         tables += _slices(best, points, comments)
-        tables += _doubts(measured, points, comments)
+        tables += _doubts(measured, points, comments, card.flows)
         tables += _held_out(measured, points, card)
     curves = tuple(_curve(one, points) for one in measured if one.kind != "majority")
     return Report(title="Models of the verdicts", command=command, tables=tuple(tables), curves=curves), measured
@@ -140,7 +141,12 @@ def form_of(word: str) -> Form:
 
 
 def _measured(
-    kind: str, model: Predictor, seconds: float, points: Sequence[Example], months: Sequence[Example]
+    kind: str,
+    model: Predictor,
+    seconds: float,
+    points: Sequence[Example],
+    months: Sequence[Example],
+    flows: Mapping[str, int],
 ) -> Measured:
     model.predict([one.text(model.form) for one in points[:8]])  # what is loaded late is loaded now
     begun = time.perf_counter()
@@ -148,6 +154,7 @@ def _measured(
     speed = len(points) / max(time.perf_counter() - begun, 1e-9)
     later = model.predict([one.text(model.form) for one in months])
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
+    said, later = without_opinion(said, points, flows), without_opinion(later, months, flows)
     return Measured(kind, model, said, later, speed, memory, seconds)
 
 
@@ -199,7 +206,9 @@ def code_table(title: str, found: Sequence[CodeScore]) -> Table:
     return Table(title=title, keys=("code",), measures=("messages", "precision", "recall"), rows=tuple(rows))
 
 
-def _doubts(measured: Sequence[Measured], points: Sequence[Example], comments: Comments) -> list[Table]:
+def _doubts(
+    measured: Sequence[Measured], points: Sequence[Example], comments: Comments, flows: Mapping[str, int]
+) -> list[Table]:
     """Every model on texts with something wrong with them."""
     rows: list[dict[str, Any]] = []
     sample = list(points)[:1000]
@@ -211,7 +220,7 @@ def _doubts(measured: Sequence[Measured], points: Sequence[Example], comments: C
             {"model": one.model.name, "texts": "as they are", **scores(sample, one.points[:1000], comments).row()}
         )
         for name, change in SPOILT:
-            said = one.model.predict([change(text) for text in texts])
+            said = without_opinion(one.model.predict([change(text) for text in texts]), sample, flows)
             rows.append({"model": one.model.name, "texts": name, **scores(sample, said, comments).row()})
     measures = ("A_class", "A_error exact", "coverage", "A_error answered")
     title = "Texts with something wrong with them"

@@ -17,7 +17,7 @@ from assistant.classifier.comments import Comments
 from assistant.classifier.constraint import Constraint, Grammar, LabelTrie, allowed_of
 from assistant.classifier.decoding import Prompt, Written, judge, write_answers
 from assistant.classifier.notes import NOTHING, Note, Told, draw_notes, place_of, retrieve
-from assistant.classifier.port import Example, Form, Prediction
+from assistant.classifier.port import Example, Form, Prediction, with_opinion
 from assistant.classifier.recipe import Recipe
 from assistant.classifier.record import Record, read_record, write_record
 from assistant.classifier.tokenizer import ANSWER, add_codes, compact, encode
@@ -215,7 +215,8 @@ class LanguageModel:
             pad=self._pad,
         )
         self._read = {}
-        sample = draw.sample(list(valid), min(len(valid), CALIBRATED))
+        calibrating = with_opinion(valid, examples)
+        sample = draw.sample(calibrating, min(len(calibrating), CALIBRATED))
         self.calibration = self._calibrated(sample, began + budget)
         # Of a training that was resumed the marks know the seconds before.
         spent = max(self.course.clock() - began, marks[-1].seconds)

@@ -6,11 +6,13 @@ A data set is a file of JSON lines: the first line is its card, every other line
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from energycomm.errors import UserError
 
@@ -158,6 +160,37 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 def flow_of(text: str) -> str:
     """The flow of a text: market, kind and the market's message type."""
     return " ".join(text.split(" ", 3)[:3])
+
+
+def with_opinion(examples: Iterable[Example], train: Iterable[Example]) -> list[Example]:
+    """Those of flows that a model says anything of, since it has enough to learn from: only these tell how sure it is.
+
+    Args:
+      examples: what is calibrated on.
+      train: what is learnt from.
+
+    Returns:
+      All examples where there is no such flow.
+    """
+    accepted = Counter(flow_of(one.text()) for one in train if not one.codes)
+    found = list(examples)
+    return [one for one in found if accepted[flow_of(one.text())] >= LEAST_ACCEPTED] or found
+
+
+def without_opinion(
+    predictions: Iterable[Prediction], examples: Iterable[Example], flows: Mapping[str, int]
+) -> list[Prediction]:
+    """Predictions that abstain on flows of which too little was there to learn from.
+
+    Args:
+      predictions: of a model.
+      examples: what they are about.
+      flows: of the card of the data set; empty where it does not tell them.
+    """
+    return [
+        structs.replace(said, abstained=True) if flows and flows.get(flow_of(one.text()), 0) < LEAST_ACCEPTED else said
+        for said, one in zip(predictions, examples, strict=True)
+    ]
 
 
 def label_of(codes: Iterable[str]) -> str:

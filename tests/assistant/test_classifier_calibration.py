@@ -13,6 +13,7 @@ from assistant.classifier.calibration import (
     risk_coverage,
     threshold_for,
 )
+from assistant.classifier.port import Example, Prediction, flow_of, with_opinion, without_opinion
 
 
 def overconfident(count: int = 4000) -> tuple[list[float], list[bool]]:
@@ -59,3 +60,27 @@ def test_an_order_that_says_nothing_gives_the_share_of_right_answers() -> None:
     found = calibrate([0.6, 0.99] * 50, [True, False] * 50)
     assert found(0.99) == pytest.approx(0.5, abs=0.02)
     assert calibrate([], []) == Calibration()
+
+
+def messages(flow: str, number: int, codes: tuple[str, ...] = ()) -> list[Example]:
+    return [
+        Example(
+            id=f"{flow} {n} {codes}", access_point="p", at="", market="XX", kind="K", codes=codes,
+            forms={"facts": f"XX K {flow} more"}, split="train",
+        )
+        for n in range(number)
+    ]  # fmt: skip
+
+
+def test_only_flows_of_which_a_model_has_an_opinion_say_how_sure_it_is() -> None:
+    train = [*messages("KNOWN", 30), *messages("RARE", 29), *messages("REFUSED", 99, ("X-1",))]
+    kept = with_opinion([*messages("KNOWN", 2), *messages("RARE", 2), *messages("REFUSED", 2)], train)
+    assert {flow_of(one.text()) for one in kept} == {"XX K KNOWN"}
+    assert len(with_opinion(messages("RARE", 2), messages("RARE", 29))) == 2, "else nothing is left to calibrate on"
+
+
+def test_a_flow_with_too_few_accepted_messages_is_not_answered() -> None:
+    about = [*messages("KNOWN", 1), *messages("RARE", 1)]
+    said = [Prediction(codes=(), probability=0.99, abstained=False, model="m")] * 2
+    found = without_opinion(said, about, {"XX K KNOWN": 30, "XX K RARE": 29})
+    assert [one.abstained for one in found] == [False, True]

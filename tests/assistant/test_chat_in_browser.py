@@ -118,23 +118,8 @@ def by_name(page: Any, name: str, *, exact: bool = False) -> Any:
     return page.get_by_role("button", name=name, exact=exact)
 
 
-def test_a_consultants_hour_with_the_assistant(page: Any, site: Site, pictures: Path | None) -> None:
-    eyes = Onlooker(page, pictures)
-    button = partial(by_name, page)
-    eyes.look()
-
-    # What is worked out: a table with its proof, which leads to the list in the console, and what was understood.
-    answer = ask(page, "Which rules of Belgium for readings only warn?")
-    assert answer.locator("table th").count() >= 2
-    assert answer.locator(".proofs a").first.get_attribute("href").startswith("/rules")
-    answer.get_by_text("What was understood").click()
-    assert answer.locator(".plan dd").first.is_visible()
-    eyes.look("assistant-table")
-    number = list_messages(site.store.engine, MessageFilter(codes=(CODE,))).messages[0].id
-    assert CODE in ask(page, f"Why was message {number} rejected?").inner_text()
-    eyes.look()
-
-    # A quoted PDF is shown as its page, the sentence marked where it stands, the number of a telephone covered.
+def reads_a_page(page: Any, eyes: Onlooker) -> None:
+    """A quoted PDF is shown as its page, the sentence marked where it stands, the number of a telephone covered."""
     answer = ask(page, "How long are meter readings kept after the end of the supply?")
     assert KEPT in answer.inner_text()
     assert KEPT in page.locator("#told").inner_text()
@@ -153,18 +138,40 @@ def test_a_consultants_hour_with_the_assistant(page: Any, site: Site, pictures: 
     assert page.locator("#document").inner_html() == ""
     assert page.evaluate("document.activeElement.className") == "citation"
 
-    # A document for this conversation alone.
+
+def attaches_a_document(page: Any) -> None:
+    """A document for this conversation alone, after two that are refused."""
     page.get_by_text("Documents of this conversation", exact=True).click()
     page.set_input_files("input[type=file]", {"name": "a.exe", "mimeType": "", "buffer": b"MZ"})
-    button("Attach", exact=True).click()
+    by_name(page, "Attach", exact=True).click()
     page.get_by_role("alert").filter(has_text="UPLOAD_TYPE").wait_for()
     page.set_input_files("input[type=file]", {"name": "big.txt", "mimeType": "", "buffer": b"w" * (9 << 20)})
-    button("Attach", exact=True).click()
+    by_name(page, "Attach", exact=True).click()
     page.get_by_text("The document is larger than 8 MB.").wait_for()
     page.set_input_files("input[type=file]", {"name": "levies.md", "mimeType": "", "buffer": LEVY.encode()})
-    button("Attach", exact=True).click()
-    button("Remove levies.md").wait_for()
+    by_name(page, "Attach", exact=True).click()
+    by_name(page, "Remove levies.md").wait_for()
     assert LEVY in ask(page, "How much is the heat pump levy?").inner_text()
+
+
+def test_a_consultants_hour_with_the_assistant(page: Any, site: Site, pictures: Path | None) -> None:
+    eyes = Onlooker(page, pictures)
+    button = partial(by_name, page)
+    eyes.look()
+
+    # What is worked out: a table with its proof, which leads to the list in the console, and what was understood.
+    answer = ask(page, "Which rules of Belgium for readings only warn?")
+    assert answer.locator("table th").count() >= 2
+    assert answer.locator(".proofs a").first.get_attribute("href").startswith("/rules")
+    answer.get_by_text("What was understood").click()
+    assert answer.locator(".plan dd").first.is_visible()
+    eyes.look("assistant-table")
+    number = list_messages(site.store.engine, MessageFilter(codes=(CODE,))).messages[0].id
+    assert CODE in ask(page, f"Why was message {number} rejected?").inner_text()
+    eyes.look()
+
+    reads_a_page(page, eyes)
+    attaches_a_document(page)
     eyes.look("assistant-phone", phone=True, dark=True)
 
     # The conversation has a name, is there again, and in another language; another one begins empty.

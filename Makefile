@@ -156,7 +156,7 @@ bench: $(VENV)/.installed-test ## Measure the whole path against a bare XML pars
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 screenshots: $(VENV)/.installed-test ## Take the pictures of the documentation, in the hours of a consultant and an operator (FOLDER)
-	@$(BIN)/python -m pytest tests/console -n 0 -k "s_hour and not keyboard" --pictures "$(abspath $(or $(FOLDER),docs/pictures))"
+	@$(BIN)/python -m pytest tests/console tests/assistant/test_chat_in_browser.py -n 0 -k "s_hour and not keyboard" --pictures "$(abspath $(or $(FOLDER),docs/pictures))"
 
 clean: ## Remove the demo, the caches and what was built (the environment stays)
 	rm -rf "$(DEMO)" build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -142,6 +142,18 @@ def test_a_page_of_another_site_asks_nothing(guarded: Any, config: Config) -> No
     assert reads(config) == []
 
 
+def test_a_document_may_be_larger_than_a_form_and_not_larger_than_the_bound(guarded: Any, config: Config) -> None:
+    anna = person(guarded, config, "anna", Role.CONSULTANT)
+    anna.headers["X-CSRF-Token"] = csrf_of(anna.get("/assistant/").text)
+
+    def attach(name: str, content: bytes) -> Any:
+        return anna.post("/assistant/attachments", files={"document": (name, content)})
+
+    assert "notes.txt" in attach("notes.txt", b"The levy is 42 euros a year. " + b" " * (1 << 20)).text
+    assert attach("large.txt", b"w" * (11 << 20)).status_code == 413
+    assert anna.post("/assistant/ask", data={"question": "w" * (1 << 20)}).status_code in (400, 413)
+
+
 def test_a_session_that_was_ended_is_over_here_too(guarded: Any, config: Config) -> None:
     anna = person(guarded, config, "anna", Role.CONSULTANT)
     assert anna.get("/assistant/", follow_redirects=False).status_code == 200

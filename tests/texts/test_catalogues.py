@@ -56,7 +56,7 @@ ALIKE = {
             "Tickets",
         ),
         *("Tokens", "Type", "code", "contract", "database", "in", "meter", "open", "script", "ticket", "volume"),
-        *("Console", "Score"),
+        *("Console", "Filters", "Score"),
         *("{left} is {right}", "{left} plus {right}", "“{name}”", "curve in Wh"),
         *("{0} wsa:RelatesTo", "{0} wsu:Timestamp", "POST /logout/provider"),
         *("curve", "gas", "operator", "In tickets", "open tickets", "{n} in tickets", "{n} ticket"),

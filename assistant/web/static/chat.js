@@ -19,7 +19,7 @@ document.addEventListener("click", async (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && event.target.closest("#document")) closeDocument();
+  if (event.key === "Escape" && document.getElementById("document").firstChild) closeDocument();
 });
 
 function closeDocument() {

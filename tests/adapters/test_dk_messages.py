@@ -191,3 +191,16 @@ def test_the_same_content_in_another_writing_is_the_same(shared: Path) -> None:
         refusals, messages, notes = _digested(other, "message.xml")
         assert (refusals, notes) == ([], [])
         assert messages == told
+
+
+def test_keys_of_json_have_no_order(shared: Path) -> None:
+    """A part of the header that may be missing counts behind the transactions too."""
+    content = json.loads(_measures(shared, "json"))
+    ((root, document),) = content.items()
+    _, told, _ = _digested(json.dumps(content).encode(), "message.json")
+    turned = {root: dict(reversed(document.items()))}
+    assert next(iter(turned[root])) == "Series"
+    refusals, messages, notes = _digested(json.dumps(turned).encode(), "message.json")
+    assert (refusals, notes) == ([], [])
+    assert messages == told
+    assert all(one.energy == "electricity" for one in messages)

@@ -64,6 +64,8 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
         return False
     if slots.has("subject", "rule") or slots.has("stage"):
         return True
+    if at is None and slots.has("kept") and slots.has("subject", "field"):
+        return False  # a field of the messages themselves
     if slots.has("state") or slots.has("stored") or (slots.has("number_is") and not spoken):
         return False
     if slots.has("thing", "access_point") or (slots.has("thing", "message") and not _kind_named(slots)):

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from assistant.operations.catalogue_forms import only_there, rules
 from assistant.operations.list_forms import code_lists
-from assistant.operations.manual_forms import codes, command, documents, setting, word
+from assistant.operations.manual_forms import codes, command, documents, kernel_field, setting, word
 from assistant.operations.plaintext import plain
 from assistant.operations.rule_forms import changes, compare, one_rule
 from assistant.operations.slots import Asking, Read, Slots
@@ -133,5 +133,5 @@ def share(first: Understood, second: Understood) -> None:
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
     message, point_life, compare, documents, changes, codes, setting, command, word, code_lists, one_rule, versions,
-    stored, only_there, rules,
+    stored, only_there, rules, kernel_field,
 )  # fmt: skip

@@ -116,10 +116,11 @@ class House:
                 gateway = [one.name for one in manual.entries(self.docs, "code")]
                 glossary = [word for one in manual.entries(self.docs, "word") for word in one.name.split(", ")]
                 scopes = {one.section for one in manual.entries(self.docs, "setting") if one.section.islower()}
+                kept = [one.name for one in manual.entries(self.docs, "field")]
                 self._read = (
                     stamp,
                     catalogue,
-                    lexicon_of(catalogue, settings, commands, glossary, scopes, gateway, self._translated),
+                    lexicon_of(catalogue, settings, commands, glossary, scopes, gateway, self._translated, kept),
                 )
             return self._read[1], self._read[2]
 

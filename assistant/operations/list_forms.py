@@ -8,7 +8,7 @@ from assistant.operations.slots import Asking, Read, Slots, yes_no
 from assistant.operations.topics import MOST_WORDS
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
-           "setting", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each")  # fmt: skip
+           "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each")  # fmt: skip
 """Slots whose words may be the name of a code list all the same."""
 
 NEXT = 2

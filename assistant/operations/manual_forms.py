@@ -178,3 +178,18 @@ def word(slots: Slots) -> Read:
         slots.take("intent", "list")
         return (Manual(what="word", how="count" if slots.take("intent", "count") else "list"),)
     return None
+
+
+def kernel_field(slots: Slots) -> Read:
+    """A field of the Kernel messages: what it is, its type and unit."""
+    asked = slots.has("subject", "field") or slots.has("list", "unit")
+    if not asked or slots.has("subject", "rule") or slots.has("code") or slots.has("unknown_code"):
+        return None
+    names = [one for one in slots.of("kept") if slots.asked.tokens[one.start] not in ("unit", "field")]
+    if not names:
+        return None
+    longest = max(names, key=lambda one: one.end - one.start)
+    slots.mark([longest])
+    slots.take("subject", "field"), slots.take("field", "field", "sentence"), slots.take("intent", "list", "use")
+    slots.take("list", "unit"), slots.take("thing", "message"), slots.take("group", "type", "kind")
+    return (Manual(what="field", name=longest.value),)

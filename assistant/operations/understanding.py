@@ -76,6 +76,7 @@ class Lexicon(Struct, frozen=True):
       repairs: correction scripts.
       settings, commands, glossary: of the documentation.
       fields: that rules point at.
+      kept: fields of the Kernel messages, as the documentation lists them.
       scopes: sections of the settings.
       prefixes: beginnings of the gateway's codes.
       markets: those that have rules.
@@ -92,6 +93,7 @@ class Lexicon(Struct, frozen=True):
     commands: Mapping[str, str]
     glossary: Mapping[str, str]
     fields: Mapping[str, str]
+    kept: Mapping[str, str]
     scopes: Mapping[str, str]
     prefixes: Mapping[str, str]
     markets: tuple[str, ...]
@@ -106,6 +108,7 @@ def lexicon_of(
     scopes: Iterable[str] = (),
     gateway: Iterable[str] = (),
     texts: Callable[[], Iterable[str]] = tuple,
+    kept: Iterable[str] = (),
 ) -> Lexicon:
     """The names of a catalogue."""
 
@@ -125,6 +128,7 @@ def lexicon_of(
         commands=named(commands),
         glossary=named(glossary),
         fields=named(one for rule in rules for one in (rule.field, rule.field.rpartition(".")[2])),
+        kept=named(kept),
         scopes=named(scopes),
         prefixes={code.partition("_")[0].lower(): f"{code.partition('_')[0]}_" for code in gateway},
         markets=tuple(catalogue.markets) or tuple(dict.fromkeys(r.market for r in rules if r.market != COMMON)),
@@ -285,6 +289,7 @@ def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Ma
         ("list", lexicon.lists, "_"), ("setting", lexicon.settings, "_"), ("scope", lexicon.scopes, "_"),
         ("command", lexicon.commands, " "), ("script", lexicon.repairs, "-"),
         ("word", lexicon.glossary, " "), ("gateway_prefix", lexicon.prefixes, " "), ("pointed", lexicon.fields, "_"),
+        ("kept", lexicon.kept, "_"),
     )  # fmt: skip
     for slot, names, glue in places:
         taken: set[int] = set()
@@ -343,7 +348,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
     places = (("kind", kinds), ("type", lexicon.types), ("ebix_reason", lexicon.ebix), ("listed", lexicon.codes))
     written = (("code", lexicon.rules), ("list", lexicon.lists), ("script", lexicon.repairs),
                ("setting", lexicon.settings), ("set", sets), ("class", classes),
-               ("pointed", lexicon.fields))  # fmt: skip
+               ("pointed", lexicon.fields), ("kept", lexicon.kept))  # fmt: skip
 
     def name(found: re.Match[str]) -> str:
         word, low = found.group(), found.group().lower()

@@ -105,7 +105,7 @@ def browse(
         return page(request, "message-rows.html", **values)
     with reading(shared.store.engine) as connection:
         values |= _choices(connection, words)
-        values["number"] = number_of(connection, wanted)
+        values["number"] = 0 if absent is not None else number_of(connection, wanted)
     values |= {"unsorted": unsorted, "absent": absent}
     values["saved"] = views_of(shared.store.engine, person.name, "messages")
     return page(request, "messages.html", wanted=typed, kept=kept, **values)

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from msgspec import Struct, structs
+from pydantic import Field
 from sqlalchemy import select
 
 from energycomm.console.jobs import Job, Workbench
@@ -36,6 +37,7 @@ from energycomm.eis.database import reading, rehearsal
 from energycomm.eis.messages import summaries
 from energycomm.eis.store import Store
 from energycomm.texts import wording
+from energycomm.webservice.parameters import LARGEST
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import READS, RecordedRoute, about
 from energycomm.webservice.services import Services
@@ -58,7 +60,8 @@ MANY_TRACKERS = wording("there are several trackers: `energycomm correct export 
 EXPORTED = wording("the tracker knows it as it is")
 
 What = Literal["messages", "tickets"]
-Numbers = Annotated[list[int] | None, Form(alias="chosen", max_length=MOST)]
+Number = Annotated[int, Field(ge=1, le=LARGEST)]
+Numbers = Annotated[list[Number] | None, Form(alias="chosen", max_length=MOST)]
 
 
 class Asked(Struct, frozen=True, kw_only=True):

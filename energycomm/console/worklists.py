@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 from sqlalchemy import Engine, select
 
@@ -29,6 +29,7 @@ from energycomm.eis.views import views_of
 from energycomm.kernel.instants import instant
 from energycomm.pipeline.listsearch import ListSearch, Market, RequestSearch, Words, by
 from energycomm.texts import wording
+from energycomm.webservice.parameters import LARGEST
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute
 from energycomm.webservice.routes.messages import bad_cursor
@@ -151,7 +152,7 @@ class Listing(RequestSearch):
 
     state: Annotated[Words, *closed("state of a request", (*REQUEST_STATES, "all", OWED))] | None = None
     sort: Annotated[Words, *by(*dict.fromkeys((*REQUEST_ORDERS, *OWED_ORDERS)))] | None = None
-    before: int | None = None
+    before: int | None = Field(default=None, ge=1, le=LARGEST)
     after: str | None = None
     format: Format = ""
 

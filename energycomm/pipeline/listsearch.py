@@ -42,7 +42,7 @@ def _written(value: object) -> object:
     """A day or an instant as it is written; a bare number would be taken for seconds since 1970."""
     if isinstance(value, int | float) or (isinstance(value, str) and _number(value)):
         raise ValueError(WORDS["datetime_parsing"])
-    return value
+    return value.strip() if isinstance(value, str) else value
 
 
 def _number(text: str) -> bool:

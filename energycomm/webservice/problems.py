@@ -147,6 +147,11 @@ class Problem(Exception):
         """The HTTP status."""
         return PROBLEMS[self.code][0]
 
+    @property
+    def title(self) -> str:
+        """What its code means."""
+        return PROBLEMS[self.code][1]
+
     def details(self, path: str, said: Callable[[str], str] = str) -> Details:
         """The body of the answer to a request.
 

@@ -27,7 +27,8 @@ from energycomm.choices import UnknownWord, advice_of
 from energycomm.webservice import audit
 from energycomm.webservice.bodies import JsonRequest, check_media, is_json, read_json, set_bound
 from energycomm.webservice.identity import SAFE, address_of, guard_of
-from energycomm.webservice.problems import Problem
+from energycomm.webservice.parameters import LARGEST
+from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.roles import Person
 
 UNRECORDED: dict[str, Any] = {"x-audit": "none"}
@@ -60,6 +61,7 @@ class RecordedRoute(APIRoute):
         reads_nothing, self._reads = marked == "none", marked == "read"
 
         guard, known = guard_of(self.dependant), _parameters(self.dependant)
+        numbers = [one.alias for one in self.dependant.path_params if one.field_info.annotation is int]
 
         async def recorded(request: Request) -> Response:
             request = JsonRequest(request.scope, request.receive)
@@ -68,6 +70,7 @@ class RecordedRoute(APIRoute):
                 if guard is not None:
                     await guard.admit(request)
                 _refuse_unknown(request, known)
+                _refuse_too_large(request, numbers)
                 check_media(request, self.openapi_extra, of_json=self.body_field is not None and self.include_in_schema)
                 if self.body_field is not None and is_json(request):
                     request.parsed = await run_in_threadpool(read_json, await request.body())
@@ -129,6 +132,18 @@ def _refuse_unknown(request: Request, known: Sequence[str]) -> None:
         if name not in known:
             advice = advice_of(name, known) if known else "This address has none."
             raise UnknownWord(name, value, f"There is no parameter {name!r} here.", advice)
+
+
+def _refuse_too_large(request: Request, numbers: Sequence[str]) -> None:
+    """Refuse a number in the address that nothing of a store can have: its databases count to 2^63 - 1.
+
+    Raises:
+      Problem: there is one.
+    """
+    for name in numbers:
+        value = str(request.path_params[name])
+        if re.fullmatch(r"-?\d{19,}", value) and abs(int(value[:40])) > LARGEST:
+            raise not_found("number", name, value[:40])
 
 
 def _subject(request: Request, route: str = "") -> str:

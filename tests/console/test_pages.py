@@ -292,6 +292,27 @@ def test_what_a_person_saw_is_not_kept_by_the_browser(anna: Visitor) -> None:
         assert anna.get(path).headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.parametrize("path", ["messages", "tickets", "campaigns", "envelopes", "requests", "erasures"])
+def test_a_number_that_no_store_counts_to_is_no_fault_of_the_program(lite: Site, path: str) -> None:
+    everybody = Visitor(lite, *Role)
+    assert everybody.get(f"/{path}/99999999999999999999").status_code == 404
+    assert everybody.get("/requests?before=99999999999999999999").status_code == 422
+
+
+def test_rows_that_no_store_counts_to_are_refused(anna: Visitor) -> None:
+    assert anna.send("/messages/selected", action="replay", chosen="99999999999999999999").status_code == 422
+
+
+def test_a_page_that_is_not_there_is_told_in_words(anna: Visitor) -> None:
+    there = anna.get("/nowhere")
+    assert there.status_code == 404
+    assert re.search(r"<strong>[A-Z][a-z]+ [a-z ]+", there.text)
+
+
+def test_a_day_may_have_a_space_behind_it(anna: Visitor) -> None:
+    assert anna.get("/messages?since=2026-01-31%20").status_code == 200
+
+
 def test_a_refusal_is_said_once(anna: Visitor) -> None:
     page = anna.get("/messages?since=notaday").text
     assert page.count("a day or an instant was expected") == 1

@@ -170,6 +170,7 @@ def test_a_view_of_what_the_store_has_not_is_an_empty_list_that_says_so(anna: Vi
     (notice,) = re.findall(r'<p class="block wait" role="status">(.*?)</p>', kept.text, re.DOTALL)
     assert says in notice
     assert "<tbody>" not in kept.text
+    assert '<p class="count">0 ' in kept.text or what in ("envelopes", "requests")
     assert anna.get(f"{path}&format=csv").status_code == 422
 
 

@@ -47,7 +47,7 @@ def rules_missing(
     markets = installed_adapters(config.mapping_files)
     with open_store(config) as store:
         engine = open_engine(catalogue, config.engine, config.curve_tolerance)
-        found = learned(store, catalogue, engine, markets, wanted, kind)
+        found = learned(store, catalogue, engine, markets, config.rules_folder, wanted, kind)
     if draft is not None:
         if draft > len(found):
             raise UserError(f"There are {len(found)} groups, no number {draft}.", "Leave out --draft to list them.")

@@ -131,7 +131,8 @@ def found_in(config: Config) -> Unlike:
     engine = open_engine(catalogue, config.engine, config.curve_tolerance)
     with open_store(config) as store:
         points = [one for one in ranked(followed(store.engine)) if one.score >= LEAST][:MOST]
-        groups = learned(store, catalogue, engine, installed_adapters(config.mapping_files))[:MOST]
+        markets = installed_adapters(config.mapping_files)
+        groups = learned(store, catalogue, engine, markets, config.rules_folder)[:MOST]
     drafts = [draft(group, catalogue, number) for number, group in enumerate(groups, 1)]
     return Unlike(datetime.now(UTC), points, [group.missing for group in groups], drafts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -70,6 +71,7 @@ def learned(
     catalogue: Catalogue,
     engine: RuleEngine,
     markets: Markets,
+    rules: Path,
     wanted: frozenset[str] = frozenset(),
     kind: str | None = None,
 ) -> list[Group]:
@@ -80,12 +82,13 @@ def learned(
       catalogue: the words of the rules' language.
       engine: rules of today, which say what the accepted messages before did.
       markets: the installed ones.
+      rules: folder of the rules, with the price lists that invoices are checked with.
       wanted: only of these markets; all where there is none.
       kind: only messages of this kind.
     """
     stored, _ = stored_verdicts(store)
     chosen = _latest([one for one in stored if (not wanted or one.market in wanted) and kind in (None, one.kind)])
-    back = taken_back(store.engine)
+    back = taken_back(store, rules, markets.zones)
     found: dict[tuple[str, str], list[Case]] = defaultdict(list)
     for case in cases(store, engine, markets, chosen):
         found[case.stored.market, case.stored.kind].append(case)

@@ -17,10 +17,11 @@ def missing_rules(
 
     Args:
       store: the store.
-      config: the gateway's configuration: its engine, its mappings.
+      config: the gateway's configuration: its engine, its mappings, its rules with their price lists.
       catalogue: the rules that there are.
       markets: only of these; all where there are none.
       kind: only messages of this kind.
     """
     engine = open_engine(catalogue, config.engine, config.curve_tolerance)
-    return learned(store, catalogue, engine, installed_adapters(config.mapping_files), markets, kind)
+    installed = installed_adapters(config.mapping_files)
+    return learned(store, catalogue, engine, installed, config.rules_folder, markets, kind)

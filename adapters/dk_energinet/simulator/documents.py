@@ -27,6 +27,7 @@ NO_AMOUNTS = "RejectRequestWholesaleSettlement"
 ASK_MEASURES, ASK_SUMS = "RequestValidatedMeasureData", "RequestAggregatedMeasureData"
 ASK_AMOUNTS, ASK_SWITCH = "RequestWholesaleSettlement", "RequestChangeOfSupplier"
 ASK_POINT = "RequestChangeAccountingPointCharacteristics"
+POINT_CHANGED, POINT_KEPT = f"Confirm{ASK_POINT}", f"Reject{ASK_POINT}"
 OLD_MEASURES, OLD_SUMS = "DK_MeteredDataTimeSeries", "DK_AggregatedMeteredDataTimeSeries"
 OLD_AMOUNTS, OLD_REMINDER = "DK_NotifyAggregatedWholesaleServices", "DK_NotifyMissingData"
 OLD_RECEIVED, OLD_NO_MEASURES = "DK_Acknowledgement", "DK_RejectRequestMeteredDataValidated"
@@ -65,8 +66,13 @@ _KINDS: dict[str, _Kind] = {
     ASK_AMOUNTS: _Kind(_MEASURE, "D21", **_OURS),
     ASK_SWITCH: _Kind(_STRUCTURE, "392", **_OURS),
     ASK_POINT: _Kind(_STRUCTURE, "E58", sender=(GRID, "DDM"), receiver=(HUB, "DDZ")),
+    POINT_CHANGED: _Kind(_STRUCTURE, "E59"),
+    POINT_KEPT: _Kind(_STRUCTURE, "E59"),
 }
-_HEADER_CODES = {CONFIRMED: "A01", **dict.fromkeys((REJECTED, NO_MEASURES, NO_SUMS, NO_AMOUNTS), "A02")}
+_HEADER_CODES = {
+    **dict.fromkeys((CONFIRMED, POINT_CHANGED), "A01"),
+    **dict.fromkeys((REJECTED, POINT_KEPT, NO_MEASURES, NO_SUMS, NO_AMOUNTS), "A02"),
+}
 """Answer -> what its header says of it: accepted or refused."""
 _OLD_TYPES = {
     OLD_MEASURES: "E66", OLD_SUMS: "E31", OLD_AMOUNTS: "E31", OLD_REMINDER: "D24", OLD_RECEIVED: "294",
@@ -270,7 +276,20 @@ def characteristics(
     told = (
         point("mRID", gsrn)
         + party("meteringPointResponsible", GRID)
-        + leaf("type", "E17")
+        + _installed(meter, grid_area, capacity, state, method)
+        + party("energySupplier", supplier)
+        + leaf("supplyStart_DateAndOrTime.dateTime", supplied_from)
+        + element("usagePointLocation.mainAddress", _address(home))
+    )
+    if child is not None:
+        told += element("Child_MarketEvaluationPoint", point("mRID", child), leaf("description", "D06"))
+    return record(reference, _about(original, start), element("MarketEvaluationPoint", told))
+
+
+def _installed(meter: str, grid_area: str, capacity: int, state: str = "E22", method: str = "D01") -> str:
+    """What its grid company says of a point."""
+    return (
+        leaf("type", "E17")
         + leaf("settlementMethod", method)
         + leaf("meteringMethod", "D01")
         + leaf("connectionState", state)
@@ -280,13 +299,18 @@ def characteristics(
         + leaf("physicalConnectionCapacity", capacity, unit="KWT")
         + leaf("disconnectionMethod", "D01")
         + leaf("meter.mRID", meter)
-        + party("energySupplier", supplier)
-        + leaf("supplyStart_DateAndOrTime.dateTime", supplied_from)
-        + element("usagePointLocation.mainAddress", _address(home))
     )
-    if child is not None:
-        told += element("Child_MarketEvaluationPoint", point("mRID", child), leaf("description", "D06"))
-    return record(reference, _about(original, start), element("MarketEvaluationPoint", told))
+
+
+def point_change(
+    reference: str, start: str, gsrn: str, *, meter: str, home: Home, grid_area: str, capacity: int
+) -> str:
+    """What a grid company asks the hub to say of its point from an instant on."""
+    told = point("mRID", gsrn) + _installed(meter, grid_area, capacity)
+    told += element("usagePointLocation.mainAddress", _address(home))
+    return record(
+        reference, leaf("validityStart_DateAndOrTime.dateTime", start), element("MarketEvaluationPoint", told)
+    )
 
 
 def customer(
@@ -340,7 +364,7 @@ def reasons(found: Iterable[tuple[str, str]]) -> str:
 
 def rejection(label: str, reference: str, original: str, gsrn: str | None, why: Iterable[tuple[str, str]]) -> str:
     """A request is refused, in the answer of a label."""
-    if label == REJECTED:
+    if label in (REJECTED, POINT_KEPT):
         told = leaf("originalTransactionIDReference_MktActivityRecord.mRID", original)
         return record(reference, told, point("marketEvaluationPoint.mRID", gsrn), reasons(why))
     told = leaf("mRID", reference) + leaf("originalTransactionIDReference_Series.mRID", original) + reasons(why)
@@ -493,7 +517,7 @@ def amounts(
 
 
 def asked(label: str, reference: str, *, gsrn: str, start: str, end: str, grid_area: str = AREAS[0]) -> str:
-    """A copy of a request, as it was sent."""
+    """A copy of a request of ours, as it was sent."""
     days = leaf("start_DateAndOrTime.dateTime", start) + leaf("end_DateAndOrTime.dateTime", end)
     head = leaf("mRID", reference)
     match label:
@@ -505,13 +529,10 @@ def asked(label: str, reference: str, *, gsrn: str, start: str, end: str, grid_a
         case "RequestWholesaleSettlement":
             step = leaf("aggregationSeries_Period.resolution", "P1M")
             return element("Series", head, days, area(grid_area), party("energySupplier", SUPPLIER), step)
-        case "RequestChangeOfSupplier":
+        case _:
             told = point("marketEvaluationPoint.mRID", gsrn)
             told += party("marketEvaluationPoint.energySupplier", SUPPLIER)
             return record(reference, told, leaf("start_DateAndOrTime.dateTime", start))
-        case _:
-            told = leaf("validityStart_DateAndOrTime.dateTime", start)
-            return record(reference, told, element("MarketEvaluationPoint", point("mRID", gsrn)))
 
 
 # --- ebIX -------------------------------------------------------------------------------------------------------------

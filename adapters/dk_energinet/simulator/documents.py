@@ -516,23 +516,30 @@ def amounts(
     )
 
 
+_COPIES: dict[str, tuple[str, ...]] = {
+    ASK_MEASURES: ("Series", "days", "point"),
+    ASK_SUMS: ("Series", "kind", "days", "area", "supplier"),
+    ASK_AMOUNTS: ("Series", "days", "area", "supplier", "step"),
+    ASK_SWITCH: ("MktActivityRecord", "point", "supplier of the point", "start"),
+}
+"""Request -> its transaction, and what stands in it behind the reference, in this order."""
+
+
 def asked(label: str, reference: str, *, gsrn: str, start: str, end: str, grid_area: str = AREAS[0]) -> str:
     """A copy of a request of ours, as it was sent."""
-    days = leaf("start_DateAndOrTime.dateTime", start) + leaf("end_DateAndOrTime.dateTime", end)
-    head = leaf("mRID", reference)
-    match label:
-        case "RequestValidatedMeasureData":
-            return element("Series", head, days, point("marketEvaluationPoint.mRID", gsrn))
-        case "RequestAggregatedMeasureData":
-            kind = leaf("marketEvaluationPoint.type", "E17") + leaf("marketEvaluationPoint.settlementMethod", "E02")
-            return element("Series", head, kind, days, area(grid_area), party("energySupplier", SUPPLIER))
-        case "RequestWholesaleSettlement":
-            step = leaf("aggregationSeries_Period.resolution", "P1M")
-            return element("Series", head, days, area(grid_area), party("energySupplier", SUPPLIER), step)
-        case _:
-            told = point("marketEvaluationPoint.mRID", gsrn)
-            told += party("marketEvaluationPoint.energySupplier", SUPPLIER)
-            return record(reference, told, leaf("start_DateAndOrTime.dateTime", start))
+    begins = leaf("start_DateAndOrTime.dateTime", start)
+    parts = {
+        "start": begins,
+        "days": begins + leaf("end_DateAndOrTime.dateTime", end),
+        "point": point("marketEvaluationPoint.mRID", gsrn),
+        "kind": leaf("marketEvaluationPoint.type", "E17") + leaf("marketEvaluationPoint.settlementMethod", "E02"),
+        "area": area(grid_area),
+        "supplier": party("energySupplier", SUPPLIER),
+        "supplier of the point": party("marketEvaluationPoint.energySupplier", SUPPLIER),
+        "step": leaf("aggregationSeries_Period.resolution", "P1M"),
+    }
+    transaction, *told = _COPIES[label]
+    return element(transaction, leaf("mRID", reference), *(parts[name] for name in told))
 
 
 # --- ebIX -------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """The repairs of simulated years foretold: which script frees a stuck message, or whether a person must take it up.
 
-Of three markets, messages with mistakes of every rule are worked through as a consultant does: the scripts of the
-library that need no parameters are run where they free something, and tickets are made for the rest. What is learned
-sees the earlier part of the messages of some access points; the later messages of the others are foretold.
+Of France, the Netherlands and Belgium, messages with mistakes of every rule are worked through as a consultant does:
+the scripts of the library that need no parameters are run where they free something, and tickets are made for the rest.
+What is learned sees the earlier part of the messages of some access points; the later messages of the others are
+foretold.
 
 Example: python -m benchmarks.repairs 150
 """

@@ -1,9 +1,9 @@
 """One rule left out of everything: are the messages that only it would refuse among the first hundred that are shown?
 
-Ten rules of three markets. Of each market the error codes are put in order that some mistake of its simulator brings
-about alone, and each n-th is taken, n so that four of the first market and three of the others are. What is learned
-sees neither the rule, nor the predicates and code lists that only it uses, nor the verdicts that name it: its messages
-count as accepted.
+Ten rules of France, the Netherlands and Belgium. Of each market the error codes are put in order that some mistake of
+its simulator brings about alone, and each n-th is taken, n so that four of the first market and three of the others
+are. What is learned sees neither the rule, nor the predicates and code lists that only it uses, nor the verdicts that
+name it: its messages count as accepted.
 
 Example: python -m benchmarks.rules_left_out 150
 """

@@ -19,7 +19,7 @@ from adapters.common.table import Document
 from adapters.common.tableadapter import TableAdapter
 from adapters.dk_energinet import requests
 from adapters.dk_energinet.choices import choices
-from adapters.dk_energinet.codes import OWN, refusal, with_hub_code
+from adapters.dk_energinet.codes import ADDED, OWN, refusal, with_hub_code
 from adapters.dk_energinet.digesting import DIGESTERS
 from adapters.dk_energinet.documents import TABLE, declarable
 from energycomm.kernel.messages import KernelMessage
@@ -71,6 +71,12 @@ class Energinet(TableAdapter):
             root = of_hub[0] if of_hub else sniff.root
             found = refusal("TYPE_UNKNOWN", sniff.name, root, ", ".join(self.types))
         return with_hub_code(found)
+
+    def coded(self, refused: Refusal) -> Refusal:
+        """See `energycomm.market.contract.Coding`. What no market knows the hub refuses like what is not its own."""
+        of_gateway = refused.code == "TYPE_UNKNOWN" and not refused.advice.startswith(ADDED)
+        read_as = structs.replace(refused, code="TYPE_NOT_OURS") if of_gateway else refused
+        return structs.replace(with_hub_code(read_as), code=refused.code)
 
     def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
         """See `TableAdapter.digest`; refusals bear the hub's own code too."""

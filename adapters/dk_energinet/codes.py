@@ -54,6 +54,8 @@ _BY_CODE: dict[str, str] = {
     "SYN_CODE": _SCHEMA,
     "TRANSACTION_REPEATED": "00102 (B2B-009)",
 }
+ADDED = "The hub itself refuses this with"
+"""What the advice of a refusal begins with that has the hub's own code."""
 _TOO_LONG = "at most"
 _OF_HEADER = {"mRID": ("00201 (B2B-003)", "00305 (B2B-003)"), "Identification": ("00201 (B2B-003)", "00305 (B2B-003)")}
 _OF_TRANSACTION = ("00202 (B2B-009)", "00205 (B2B-009)")
@@ -86,6 +88,6 @@ def hub_code(refused: Refusal) -> str | None:
 def with_hub_code(refused: Refusal) -> Refusal:
     """The refusal, with the hub's own code in its advice where the hub has one."""
     code = hub_code(refused)
-    if code is None or refused.advice.startswith("The hub"):
+    if code is None or refused.advice.startswith(ADDED):
         return refused
-    return structs.replace(refused, advice=f"The hub itself refuses this with {code}. {refused.advice}".strip())
+    return structs.replace(refused, advice=f"{ADDED} {code}. {refused.advice}".strip())

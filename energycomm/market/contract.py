@@ -302,6 +302,18 @@ def notices_of(markets: Mapping[str, object]) -> dict[str, frozenset[str]]:
 
 
 @runtime_checkable
+class Coding(Protocol):
+    """An adapter of a market that has codes of its own for what is refused for its form (optional)."""
+
+    def coded(self, refused: Refusal) -> Refusal:
+        """A refusal with the market's own code in its advice, where the market has one; else as it is.
+
+        Args:
+          refused: a refusal of the gateway or of the adapter; one that has the code already stays as it is.
+        """
+
+
+@runtime_checkable
 class Carrying(Protocol):
     """An adapter that can say where in a document a Kernel field is read from (optional)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import Adapter, Series, Sniff
+from energycomm.market.contract import Adapter, Coding, Series, Sniff
 
 NOT_OURS = "TYPE_NOT_OURS"
 
@@ -21,7 +21,7 @@ def dispatch(adapters: Mapping[str, Adapter], sniff: Sniff, market: str | None =
 
     Returns:
       The adapter and the label; else the refusal of the market that the member belongs to; else one that says that no
-      market knows it, or that several say it is theirs: then nothing is guessed.
+      market knows it (see `coded`), or that several say it is theirs: then nothing is guessed.
     """
     claims: list[tuple[Adapter, str]] = []
     theirs: Refusal | None = None
@@ -43,13 +43,30 @@ def dispatch(adapters: Mapping[str, Adapter], sniff: Sniff, market: str | None =
         )
     if claims:
         return claims[0]
-    return theirs or Refusal(
+    if theirs is not None:
+        return theirs
+    unknown = Refusal(
         code="TYPE_UNKNOWN",
         path=sniff.name,
         value=sniff.root,
         expected="a message type of an installed market",
         advice="check that the file is a market's envelope and that the market's adapter is installed",
     )
+    return coded(adapters, unknown, market)
+
+
+def coded(adapters: Mapping[str, Adapter], refused: Refusal, market: str | None) -> Refusal:
+    """What is refused for its form, with the market's own code beside ours.
+
+    Args:
+      adapters: the installed markets.
+      refused: a refusal.
+      market: whose the document is, as its channel or its type tells; where neither does, the only market that is
+        installed, and else no market's code is named.
+    """
+    whose = next(iter(adapters)) if market is None and len(adapters) == 1 else market
+    adapter: object = None if whose is None else adapters.get(whose)
+    return adapter.coded(refused) if isinstance(adapter, Coding) else refused
 
 
 def series_of(

@@ -25,7 +25,7 @@ from energycomm.eis.store import Store
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff
-from energycomm.market.dispatch import dispatch, series_of
+from energycomm.market.dispatch import coded, dispatch, series_of
 from energycomm.pipeline import records
 from energycomm.pipeline.acknowledgement import acknowledgement
 from energycomm.pipeline.addressee import Addressee, Misdirected
@@ -319,7 +319,7 @@ class Inbound:
             for member in opened:
                 if isinstance(member, Refusal):
                     errors += 1
-                    yield Noticed(envelope, member, "error")
+                    yield Noticed(envelope, self._coded(envelope, member), "error")
                 elif (yield from self._member(envelope, member, markets, readable + errors + 1)):
                     readable += 1
                 else:
@@ -350,6 +350,12 @@ class Inbound:
                     envelope.name, size, self.limits, lambda: archive.open_raw(self.store.engine, envelope.sha256)
                 )
         return open_envelope(raw, envelope.name, self.keys, self.limits)
+
+    def _coded(self, envelope: OpenEnvelope, refused: Refusal, market: str | None = None) -> Refusal:
+        """What of an envelope is refused for its form, with the code of its market. A portfolio is of no market."""
+        if envelope.channel == PORTFOLIO:
+            return refused
+        return coded(self.adapters, refused, market or self.channels.get(envelope.channel))
 
     def _reader(self, envelope: OpenEnvelope, member: Member, sniff: Sniff) -> tuple[Digesting, str] | Refusal:
         """What digests a member, and the label of its type."""
@@ -382,7 +388,7 @@ class Inbound:
         if record is not None and record.finished:
             return record.state != "refused"
         if isinstance(seen, Refusal):
-            yield Refused(envelope, record or MemberRecord(member.path, b"", member.size), seen)
+            yield Refused(envelope, record or MemberRecord(member.path, b"", member.size), self._coded(envelope, seen))
             return False
         if record is None:
             record = MemberRecord(member.path, sha256, seen.size, asked=asked)
@@ -394,7 +400,7 @@ class Inbound:
             if not asked and (first := records.find_member(self.store, envelope, member.path, sha256)[1]) is not None:
                 yield Repeated(envelope, record, first)
                 return True
-            yield Refused(envelope, record, seen.cut or route)
+            yield Refused(envelope, record, route if seen.cut is None else self._coded(envelope, seen.cut))
             return False
         adapter, label = route
         markets.add(adapter.market)
@@ -439,7 +445,7 @@ class Inbound:
             if isinstance(item, MemberHead):
                 record = structs.replace(record, head=item)
             elif isinstance(item, Refusal):
-                yield Refused(envelope, record, item)
+                yield Refused(envelope, record, self._coded(envelope, item, market))
                 return False
             else:
                 position = item.position

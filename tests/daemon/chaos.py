@@ -3,14 +3,14 @@
     python -m tests.daemon.chaos --seconds 600 --workers 2
     python -m tests.daemon.chaos --seconds 600 --hosts 3
 
-Simulated envelopes of France, the Netherlands and Belgium arrive through a folder, an SFTP server, pushes and a
-polled queue, some of them twice; requests go out through SOAP services, the queue and a folder, and the markets answer
-them. Meanwhile workers and the push endpoint are killed, the database is restarted (every second time without its
-shutdown), SFTP connections are cut, the services hang up before and after they did what they were asked for, the folder
-goes away, and the whole daemon is stopped and killed. At the end everything must be as in a store that took in the
-same in peace: every message, verdict and domain row, every request with what its market decided, and everything that
-the back office was to be told must have been told. With `--hosts` there are several hosts and two databases
-(`tests.daemon.chaos_hosts`).
+Simulated envelopes of France, the Netherlands, Belgium and Denmark arrive through a folder, an SFTP server, pushes, a
+polled queue and queues over HTTP, some of them twice; requests go out through SOAP services, the queues and a folder,
+and the markets answer them. Meanwhile workers and the push endpoint are killed, the database is restarted (every
+second time without its shutdown), SFTP connections are cut, the services hang up before and after they did what they
+were asked for, the folder goes away, and the whole daemon is stopped and killed. At the end everything must be as in a
+store that took in the same in peace: every message, verdict and domain row, every request with what its market decided,
+and everything that the back office was to be told must have been told. With `--hosts` there are several hosts and two
+databases (`tests.daemon.chaos_hosts`).
 """
 
 from __future__ import annotations

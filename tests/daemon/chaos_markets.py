@@ -2,8 +2,8 @@
 
 France: envelopes in a folder and on an SFTP server, requests to a SOAP service. The Netherlands: envelopes pushed
 and on the SFTP server, requests to a SOAP service, queries in a folder. Belgium: a message queue, both ways. Denmark:
-documents pushed, requests in a folder. Servers fail while there is trouble: they hang up before they did anything or
-after, and say that they are out of order.
+queues over HTTP, out of which a document is removed by its identifier, and requests to the same service. Servers fail
+while there is trouble: they hang up before they did anything or after, and say that they are out of order.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from energycomm.simulation.answering import Asked, Clerk, Delivery, Document, Ma
 from energycomm.simulation.port import load_simulator
 from energycomm.transport.messagequeue import QueueNames
 from tests.servers.authority import Authority
+from tests.servers.httpqueue import CLIENT, SECRET, TOKEN_PATH, HttpQueueBehaviour
 from tests.servers.https import HttpsTestServer, Reply, Request, https_server
 from tests.servers.queueservice import QueueBehaviour
 from tests.servers.sftp import SftpTestServer
@@ -40,8 +41,10 @@ BEGUN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 """When the markets of the simulation receive the first request; each further one a minute later."""
 TOKEN = "the token of the partner"
 REFERENCE = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-COLLECTED = {"queries": "NL", "hub": "DK"}
+COLLECTED = {"queries": "NL"}
 """Folder in which we leave requests -> the market that takes them."""
+HUB_QUEUES = {"sums": re.compile("Aggregated|Wholesale"), "measures": re.compile("Measure|TimeSeries"), "points": None}
+"""Queue of the hub -> what stands in the names of the documents in it; the last one has the others."""
 LATE = 6.0
 """Longest time, in seconds, that a document of an answer takes to arrive."""
 
@@ -181,17 +184,24 @@ class Markets:
         self._pushing = 0
         self._numbers = iter(range(1, 1 << 30))
         self._later: list[tuple[float, str, Envelope]] = []
-        self._guard, self._queue_guard = threading.Lock(), threading.Lock()
+        self._guard, self._queue_guard, self._hub_guard = threading.Lock(), threading.Lock(), threading.Lock()
         self.over = threading.Event()
         self._authority = Authority(folder / "pki")
         certificate = self._authority.issue("server", host=sftp.host)
         self._authority.issue("client")
         self.queue = QueueBehaviour(QUEUE)
+        self.hub = HttpQueueBehaviour()
+        self.hub.waiting = {name: [] for name in HUB_QUEUES}
         self.services: dict[str, HttpsTestServer] = {
             name: stack.enter_context(
                 https_server(certificate, self._authority.file, self.trouble.around(handle), sftp.host)
             )
-            for name, handle in (("sge", self._soap("FR")), ("edsn", self._soap("NL")), ("atrias", self._queued))
+            for name, handle in (
+                ("sge", self._soap("FR")),
+                ("edsn", self._soap("NL")),
+                ("atrias", self._queued),
+                ("datahub", self._at_hub),
+            )
         }
         for place in ("in", "served/out", "served/nl", "portal", *COLLECTED):
             (folder / place).mkdir(parents=True, exist_ok=True)
@@ -223,20 +233,25 @@ class Markets:
             f'name = "enedis"\nmarket = "FR"\npath = "out"\nafter = "delete"\n{sftp}',
             f'name = "edsn-files"\nmarket = "NL"\npath = "nl"\nafter = "keep"\n{sftp}',
             'name = "partner"\nmarket = "NL"\nkind = "push"\ntoken_file = "token"\n',
-            'name = "datahub"\nmarket = "DK"\nkind = "push"\ntoken_file = "token"\n',
-            'name = "hub"\nmarket = "DK"\ndirection = "out"\nkind = "folder"\npath = "hub"\n',
             f'name = "sge"\nmarket = "FR"\nkind = "soap"\nurl = "{places["sge"]}"\nsends = ["Commande*"]\n{tls}',
             'name = "portal"\nmarket = "FR"\ndirection = "out"\nkind = "folder"\npath = "portal"\n',
             'name = "queries"\nmarket = "NL"\ndirection = "out"\nkind = "folder"\npath = "queries"\n'
             'sends = ["MeteredDataRequest"]\n',
             f'name = "edsn"\nmarket = "NL"\nkind = "soap"\nurl = "{places["edsn"]}"\n{tls}',
         )
+        danish = (
+            f'market = "DK"\nkind = "http-queue"\nurl = "{places["datahub"]}"\nqueues = {list(HUB_QUEUES)}\n{tls}'
+            f'token_url = "{places["datahub"].removesuffix("/service")}{TOKEN_PATH}"\n'
+            f'client_id = "{CLIENT}"\nclient_secret_file = "secret"\n'
+        )
+        hub = [f'name = "datahub-{way}"\ndirection = "{way}"\n{danish}' for way in ("in", "out")]
         queues = [f'name = "atrias-{way}"\ndirection = "{way}"\n{belgian}' for way in ("in", "out")]
-        written = "".join(f"[[channels]]\n{entry}{patience}" for entry in entries)
+        written = "".join(f"[[channels]]\n{entry}{patience}" for entry in (*entries, *hub))
         written += "".join(f"[[channels]]\n{entry}{patience}{names}" for entry in queues)
         push = '[push]\nport = 0\ncertificate_file = "pki/server.pem"\nkey_file = "pki/server.key"\n'
         self.sftp.known_hosts(self.folder / "known_hosts")
         (self.folder / "token").write_text(TOKEN)
+        (self.folder / "secret").write_text(SECRET)
         return written + push
 
     # --- what is sent to us ---
@@ -249,7 +264,8 @@ class Markets:
             with self._queue_guard:
                 self.queue.waiting.append((f"{number}-{Path(envelope.name).stem}", envelope.content))
         elif market == "DK":
-            self._push.put(("datahub", envelope))
+            with self._hub_guard:
+                self.hub.waiting[_hub_queue(envelope.name)].append((f"hub-{number}", envelope.content))
         elif market == "NL" and number % 2:
             self._push.put(("partner", envelope))
         elif market == "NL":
@@ -269,6 +285,7 @@ class Markets:
         left += [f"not taken from SFTP: {path}" for path in files_of(self.folder / "served" / "out")]
         left += [f"not collected: {path}" for place in COLLECTED for path in files_of(self.folder / place)]
         left += [f"not taken from the queue: {identifier}" for identifier, _ in self.queue.waiting]
+        left += [f"not taken from the hub: {one[0]}" for waiting in self.hub.waiting.values() for one in waiting]
         left += [f"{number} not pushed" for number in (self._push.qsize() + self._pushing,) if number]
         left += [f"{number} pushes refused" for number in (self.push_refused,) if number]
         left += [f"to be sent later: {item[2].name}" for item in self._later]
@@ -335,6 +352,17 @@ class Markets:
                 self._follow("BE", deliveries)
         return reply
 
+    def _at_hub(self, request: Request) -> Reply:
+        """The hub's queues and what we send to it; it refuses a document that it has already."""
+        with self._hub_guard:
+            reply = self.hub(request)
+        reference = self.registers["DK"].reference_of(request.content) if request.method == "POST" else None
+        if reference is not None:
+            deliveries, new = self.registers["DK"].receive(reference, request.content)
+            if new:
+                self._follow("DK", deliveries)
+        return reply
+
     def _collect(self) -> None:
         """Take the requests that we leave in folders."""
         while not self.over.wait(0.3):
@@ -367,6 +395,11 @@ class Markets:
                 self.send(item[1], item[2])
                 with self._guard:
                     self._later.remove(item)
+
+
+def _hub_queue(name: str) -> str:
+    """The queue of the hub that a document of a name waits in."""
+    return next(place for place, words in HUB_QUEUES.items() if words is None or words.search(name))
 
 
 def _in_soap(content: bytes) -> bytes:

@@ -25,6 +25,17 @@ MEMBER = Sniff("a.xml", "xml", "Letter")
 NOT_OURS = Refusal(code="TYPE_NOT_OURS")
 VERSION_UNKNOWN = Refusal(code="VERSION_UNKNOWN", value="of yesterday")
 
+HUB = {"datahub": "DK"}
+"""Channel -> its market: one whose adapter has codes of its own."""
+FORMLESS = {
+    "empty.json": (b"{}", "TYPE_UNKNOWN"),
+    "letter.xml": (b"<Letter/>", "TYPE_UNKNOWN"),
+    "broken.xml": (b"<Letter><a></Letter>", "XML_SYNTAX"),
+    "cut.xml": (b"<Letter><a>", "XML_TRUNCATED"),
+    "broken.json": (b"{nothing", "JSON_SYNTAX"),
+}
+"""Name -> content that no market can read, and our code of it."""
+
 GERMAN = (
     "UNA:+.? 'UNB+UNOC:3+9900123000003:500+9903456000001:500+260301:0815+R1'"
     "UNH+1+MSCONS:D:04B:UN:2.4c'BGM+7+M1+9'UNT+3+1'UNZ+1+R1'"
@@ -101,6 +112,36 @@ def test_a_belgian_interchange_is_told_by_a_party_or_by_its_guide(text: str) -> 
     found = dispatch(installed_adapters(), sniff("a.edi", text.encode()))
     assert not isinstance(found, Refusal)
     assert (found[0].market, found[1]) == ("BE", "EDIFACT")
+
+
+@pytest.mark.parametrize("channel", ["datahub", "atrias", "folder"])
+def test_what_no_adapter_saw_bears_the_code_of_the_market_whose_channel_brought_it(
+    channel: str, tmp_path: Path
+) -> None:
+    """The hub's 00302 (form) in brackets its B2B-005; other channels, and files without one, name no such code."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    writer = BatchWriter(desk.engine, desk.version, 30, desk.markets)
+    inbound = Inbound(desk.store, writer, KeyRing(()), Limits(), channels={**HUB, "atrias": "BE"})
+    for name, (content, _) in FORMLESS.items():
+        (tmp_path / name).write_bytes(content)
+    total(inbound.take([tmp_path / name for name in FORMLESS], channel))
+    rows = desk.rows(
+        "SELECT e.name, i.code, i.advice FROM incident i JOIN envelope e ON e.id = i.envelope_id "
+        "WHERE i.severity = 'error'"
+    )
+    assert {name: code for name, code, _ in rows} == {name: code for name, (_, code) in FORMLESS.items()}
+    told = {name: "00302 (B2B-005)" in advice for name, _, advice in rows}
+    assert told == dict.fromkeys(FORMLESS, channel == "datahub")
+
+
+def test_where_one_market_is_installed_its_code_is_named() -> None:
+    """Whose a document is that nobody knows is told by a channel, or there is no choice."""
+    installed = installed_adapters()
+    alone = dispatch({"DK": installed["DK"]}, Sniff("a.json", "json", ""))
+    among = dispatch(installed, Sniff("a.json", "json", ""))
+    assert isinstance(alone, Refusal)
+    assert isinstance(among, Refusal)
+    assert ("00302" in alone.advice, "00302" in among.advice) == (True, False)
 
 
 class Rival:

@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, unquote
 from tests.servers.https import Reply, Request
 
 TOKEN_PATH = "/token"
+CLIENT, SECRET = "us", "hunter2"
+"""Who gets a token, and by which secret."""
 
 
 class HttpQueueBehaviour:
@@ -52,7 +54,7 @@ class HttpQueueBehaviour:
 
     def _grant(self, request: Request) -> Reply:
         told = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
-        if (told.get("client_id"), told.get("client_secret")) != ("us", "hunter2"):
+        if (told.get("client_id"), told.get("client_secret")) != (CLIENT, SECRET):
             return Reply(400, b'{"error": "invalid_client"}')
         self.given += 1
         return Reply(content=json.dumps({"access_token": self.token, "expires_in": 3600}).encode())

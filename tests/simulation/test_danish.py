@@ -30,6 +30,7 @@ AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {row["kind"]: row for row in json.loads((ROOT / "fixtures/requests/kinds/dk.json").read_text("utf-8"))}
 CHANGES = {"SupplierSwitchRequest", "MoveInRequest", "CombinedSwitchRequest", "EndOfSupplyRequest", "MoveOutRequest"}
+POINT = "RequestChangeAccountingPointCharacteristics"
 each_kind = pytest.mark.parametrize("kind", sorted(KINDS))
 each_form = pytest.mark.parametrize("form", ["xml", "json"])
 
@@ -70,6 +71,7 @@ def test_simulated_documents_are_valid_by_the_hubs_schemas(shared: Path, tmp_pat
         "DK_NotifyMissingData.xml",
         "ReminderOfMissingMeasureData.xml",
         "ConfirmRequestChangeOfSupplier.xml",
+        *(f"{word}{POINT}{form}" for word in ("", "Confirm", "Reject") for form in (".xml", "-json.json")),
     }
 
 

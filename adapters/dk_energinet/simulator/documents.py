@@ -27,6 +27,7 @@ NO_AMOUNTS = "RejectRequestWholesaleSettlement"
 ASK_MEASURES, ASK_SUMS = "RequestValidatedMeasureData", "RequestAggregatedMeasureData"
 ASK_AMOUNTS, ASK_SWITCH = "RequestWholesaleSettlement", "RequestChangeOfSupplier"
 ASK_POINT = "RequestChangeAccountingPointCharacteristics"
+POINT_CHANGED, POINT_KEPT = f"Confirm{ASK_POINT}", f"Reject{ASK_POINT}"
 OLD_MEASURES, OLD_SUMS = "DK_MeteredDataTimeSeries", "DK_AggregatedMeteredDataTimeSeries"
 OLD_AMOUNTS, OLD_REMINDER = "DK_NotifyAggregatedWholesaleServices", "DK_NotifyMissingData"
 OLD_RECEIVED, OLD_NO_MEASURES = "DK_Acknowledgement", "DK_RejectRequestMeteredDataValidated"
@@ -65,8 +66,13 @@ _KINDS: dict[str, _Kind] = {
     ASK_AMOUNTS: _Kind(_MEASURE, "D21", **_OURS),
     ASK_SWITCH: _Kind(_STRUCTURE, "392", **_OURS),
     ASK_POINT: _Kind(_STRUCTURE, "E58", sender=(GRID, "DDM"), receiver=(HUB, "DDZ")),
+    POINT_CHANGED: _Kind(_STRUCTURE, "E59"),
+    POINT_KEPT: _Kind(_STRUCTURE, "E59"),
 }
-_HEADER_CODES = {CONFIRMED: "A01", **dict.fromkeys((REJECTED, NO_MEASURES, NO_SUMS, NO_AMOUNTS), "A02")}
+_HEADER_CODES = {
+    **dict.fromkeys((CONFIRMED, POINT_CHANGED), "A01"),
+    **dict.fromkeys((REJECTED, POINT_KEPT, NO_MEASURES, NO_SUMS, NO_AMOUNTS), "A02"),
+}
 """Answer -> what its header says of it: accepted or refused."""
 _OLD_TYPES = {
     OLD_MEASURES: "E66", OLD_SUMS: "E31", OLD_AMOUNTS: "E31", OLD_REMINDER: "D24", OLD_RECEIVED: "294",
@@ -270,7 +276,20 @@ def characteristics(
     told = (
         point("mRID", gsrn)
         + party("meteringPointResponsible", GRID)
-        + leaf("type", "E17")
+        + _installed(meter, grid_area, capacity, state, method)
+        + party("energySupplier", supplier)
+        + leaf("supplyStart_DateAndOrTime.dateTime", supplied_from)
+        + element("usagePointLocation.mainAddress", _address(home))
+    )
+    if child is not None:
+        told += element("Child_MarketEvaluationPoint", point("mRID", child), leaf("description", "D06"))
+    return record(reference, _about(original, start), element("MarketEvaluationPoint", told))
+
+
+def _installed(meter: str, grid_area: str, capacity: int, state: str = "E22", method: str = "D01") -> str:
+    """What its grid company says of a point."""
+    return (
+        leaf("type", "E17")
         + leaf("settlementMethod", method)
         + leaf("meteringMethod", "D01")
         + leaf("connectionState", state)
@@ -280,13 +299,18 @@ def characteristics(
         + leaf("physicalConnectionCapacity", capacity, unit="KWT")
         + leaf("disconnectionMethod", "D01")
         + leaf("meter.mRID", meter)
-        + party("energySupplier", supplier)
-        + leaf("supplyStart_DateAndOrTime.dateTime", supplied_from)
-        + element("usagePointLocation.mainAddress", _address(home))
     )
-    if child is not None:
-        told += element("Child_MarketEvaluationPoint", point("mRID", child), leaf("description", "D06"))
-    return record(reference, _about(original, start), element("MarketEvaluationPoint", told))
+
+
+def point_change(
+    reference: str, start: str, gsrn: str, *, meter: str, home: Home, grid_area: str, capacity: int
+) -> str:
+    """What a grid company asks the hub to say of its point from an instant on."""
+    told = point("mRID", gsrn) + _installed(meter, grid_area, capacity)
+    told += element("usagePointLocation.mainAddress", _address(home))
+    return record(
+        reference, leaf("validityStart_DateAndOrTime.dateTime", start), element("MarketEvaluationPoint", told)
+    )
 
 
 def customer(
@@ -340,7 +364,7 @@ def reasons(found: Iterable[tuple[str, str]]) -> str:
 
 def rejection(label: str, reference: str, original: str, gsrn: str | None, why: Iterable[tuple[str, str]]) -> str:
     """A request is refused, in the answer of a label."""
-    if label == REJECTED:
+    if label in (REJECTED, POINT_KEPT):
         told = leaf("originalTransactionIDReference_MktActivityRecord.mRID", original)
         return record(reference, told, point("marketEvaluationPoint.mRID", gsrn), reasons(why))
     told = leaf("mRID", reference) + leaf("originalTransactionIDReference_Series.mRID", original) + reasons(why)
@@ -492,26 +516,30 @@ def amounts(
     )
 
 
+_COPIES: dict[str, tuple[str, ...]] = {
+    ASK_MEASURES: ("Series", "days", "point"),
+    ASK_SUMS: ("Series", "kind", "days", "area", "supplier"),
+    ASK_AMOUNTS: ("Series", "days", "area", "supplier", "step"),
+    ASK_SWITCH: ("MktActivityRecord", "point", "supplier of the point", "start"),
+}
+"""Request -> its transaction, and what stands in it behind the reference, in this order."""
+
+
 def asked(label: str, reference: str, *, gsrn: str, start: str, end: str, grid_area: str = AREAS[0]) -> str:
-    """A copy of a request, as it was sent."""
-    days = leaf("start_DateAndOrTime.dateTime", start) + leaf("end_DateAndOrTime.dateTime", end)
-    head = leaf("mRID", reference)
-    match label:
-        case "RequestValidatedMeasureData":
-            return element("Series", head, days, point("marketEvaluationPoint.mRID", gsrn))
-        case "RequestAggregatedMeasureData":
-            kind = leaf("marketEvaluationPoint.type", "E17") + leaf("marketEvaluationPoint.settlementMethod", "E02")
-            return element("Series", head, kind, days, area(grid_area), party("energySupplier", SUPPLIER))
-        case "RequestWholesaleSettlement":
-            step = leaf("aggregationSeries_Period.resolution", "P1M")
-            return element("Series", head, days, area(grid_area), party("energySupplier", SUPPLIER), step)
-        case "RequestChangeOfSupplier":
-            told = point("marketEvaluationPoint.mRID", gsrn)
-            told += party("marketEvaluationPoint.energySupplier", SUPPLIER)
-            return record(reference, told, leaf("start_DateAndOrTime.dateTime", start))
-        case _:
-            told = leaf("validityStart_DateAndOrTime.dateTime", start)
-            return record(reference, told, element("MarketEvaluationPoint", point("mRID", gsrn)))
+    """A copy of a request of ours, as it was sent."""
+    begins = leaf("start_DateAndOrTime.dateTime", start)
+    parts = {
+        "start": begins,
+        "days": begins + leaf("end_DateAndOrTime.dateTime", end),
+        "point": point("marketEvaluationPoint.mRID", gsrn),
+        "kind": leaf("marketEvaluationPoint.type", "E17") + leaf("marketEvaluationPoint.settlementMethod", "E02"),
+        "area": area(grid_area),
+        "supplier": party("energySupplier", SUPPLIER),
+        "supplier of the point": party("marketEvaluationPoint.energySupplier", SUPPLIER),
+        "step": leaf("aggregationSeries_Period.resolution", "P1M"),
+    }
+    transaction, *told = _COPIES[label]
+    return element(transaction, leaf("mRID", reference), *(parts[name] for name in told))
 
 
 # --- ebIX -------------------------------------------------------------------------------------------------------------

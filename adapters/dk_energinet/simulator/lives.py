@@ -34,6 +34,8 @@ from adapters.dk_energinet.simulator.documents import (
     OLD_RECEIVED,
     OLD_REMINDER,
     OLD_SUMS,
+    POINT_CHANGED,
+    POINT_KEPT,
     REJECTED,
     REMINDER,
     SUMS,
@@ -65,7 +67,7 @@ _WRITTEN_AS = {MONTHLY: MEASURES, UNCONNECTED: MEASURES}
 """The simulation's names of types -> the hub's."""
 _TOWNS = (("Eksempelby", "9990", "0851"), ("Prøvestrup", "9991", "0840"), ("Fiktivholm", "9992", "0787"))
 _STREETS = ("Solsikkevej", "Kirkegade", "Nørregade", "Åvænget")
-_ASKED = {ASK_MEASURES: "E30", ASK_SUMS: "D04", ASK_AMOUNTS: "D05", ASK_SWITCH: "E03", ASK_POINT: "E32"}
+_ASKED = {ASK_MEASURES: "E30", ASK_SUMS: "D04", ASK_AMOUNTS: "D05", ASK_SWITCH: "E03"}
 """Copy of a request -> process of its header."""
 _SUMS_ON, _REMINDED_ON, _SETTLED_ON = 5, 15, 10
 """Days of the month on which sums, reminders and settlements are sent."""
@@ -77,8 +79,12 @@ class DanishPlay(DocumentPlay):
     zone = ZONE
     market = FAULTS
     suffixes: ClassVar[Mapping[str, str]] = {
-        f"{label}{JSON}": ".json" for label in (ACCOUNT, CUSTOMER, NOTICE, MEASURES, SUMS, AMOUNTS, REMINDER, CONFIRMED)
-    }
+        f"{label}{JSON}": ".json"
+        for label in (
+            ACCOUNT, CUSTOMER, NOTICE, MEASURES, SUMS, AMOUNTS, REMINDER, CONFIRMED,
+            ASK_POINT, POINT_CHANGED, POINT_KEPT,
+        )
+    }  # fmt: skip
 
     # --- what is told ---
 
@@ -114,6 +120,8 @@ class DanishPlay(DocumentPlay):
             if _withdrawn(life, step):
                 yield self._announced(life, step)
         else:
+            if life.fault is None:
+                yield from self._asked_by_the_grid_company(life, step)
             yield self._point(life, step.after, step.day, _PROCESSES[step.reason])
 
     def read(self, life: Life, day: int) -> Situation | None:
@@ -141,7 +149,9 @@ class DanishPlay(DocumentPlay):
             yield self._own(kind, life, day)
         elif kind in _ASKED:
             yield self._copy(kind, life, day)
-        elif kind in (CONFIRMED, REJECTED, NO_MEASURES, NO_SUMS, OLD_RECEIVED):
+        elif kind == ASK_POINT:
+            yield self._point_change(life, situation, day, "E32", _reference("Q", life, day))
+        elif kind in (CONFIRMED, REJECTED, POINT_CHANGED, POINT_KEPT, NO_MEASURES, NO_SUMS, OLD_RECEIVED):
             yield self._answer(kind, life, day)
         elif kind in (REMINDER, NOTICE):
             yield self._about(kind, life, day)
@@ -232,6 +242,39 @@ class DanishPlay(DocumentPlay):
         body = hub.confirmation(_reference("A", life, step.day), f"EC-{life.number:06d}-{step.day}", point)
         reference = f"confirmed {point} {self.almanac.iso(step.day)}"
         return Draft(CONFIRMED, body, point, reference, ("RequestAnswer",), "E03")
+
+    def _asked_by_the_grid_company(self, life: Life, step: Step) -> Iterator[Draft]:
+        """The grid company asks for a change of its point, and it is granted; of every second life after a refusal."""
+        process = _PROCESSES[step.reason]
+        for attempt in (1, 2) if life.number % 2 else (1,):
+            asked, at = _reference(f"U{attempt}", life, step.day), f"{attempt} {self.almanac.iso(step.day)}"
+            yield self._point_change(life, step.after, step.day, process, asked)
+            label = POINT_KEPT if attempt == 1 and life.number % 2 else POINT_CHANGED
+            answered = _reference(f"V{attempt}", life, step.day)
+            yield self._point_answer(label, life, answered, asked, at)._replace(group=process)
+
+    def _point_change(self, life: Life, situation: Situation, day: int, process: str, reference: str) -> Draft:
+        """The copy of what a grid company asks for."""
+        point = access_point(life.number)
+        body = hub.point_change(
+            reference,
+            self._at(day),
+            point,
+            meter=situation.meter.serial,
+            home=_home(life),
+            grid_area=_area(life),
+            capacity=situation.terms.power,
+        )
+        return Draft(ASK_POINT, body, point, f"{ASK_POINT} {reference}", ("RequestStatus",), process)
+
+    def _point_answer(self, label: str, life: Life, reference: str, asked: str, at: str) -> Draft:
+        """What the hub says of it."""
+        point = access_point(life.number)
+        if label == POINT_CHANGED:
+            body = hub.confirmation(reference, asked, point)
+        else:
+            body = hub.rejection(label, reference, asked, point, (("E86", "Oplysningerne passer ikke sammen"),))
+        return Draft(label, body, point, f"{label} {point} {at}", ("RequestAnswer",))
 
     # --- energy ---
 
@@ -367,7 +410,7 @@ class DanishPlay(DocumentPlay):
         """The answer to a request."""
         point, reference, original = access_point(life.number), _reference("A", life, day), _reference("Q", life, day)
         about, why = None, (("E10", "Målepunktet findes ikke"), ("D05", "Målepunktet passer ikke"))
-        if label == CONFIRMED:
+        if label in (CONFIRMED, POINT_CHANGED):
             body = hub.confirmation(reference, original, point)
         elif label == OLD_RECEIVED:
             body, about = hub.old_response(label, reference, original, code="E10"), hub.old_received(original)

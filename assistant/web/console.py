@@ -16,10 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assistant.config import load_config
 from assistant.extras import CORE, installed
 from assistant.web.addresses import PLACE, QUESTION, UPLOAD
-from assistant.web.words import WEB, Pages, words_of
+from assistant.web.words import FOLDERS, WEB, Pages, words_of
 from energycomm.config import Config
 from energycomm.console.additions import Addition
 from energycomm.errors import UserError
+from energycomm.texts import wording
 
 
 def addition(config: Config) -> Addition | None:
@@ -38,12 +39,25 @@ def guarded(config: Config, chat: ASGIApp | None = None) -> Addition:
     """
     return Addition(
         name="assistant",
-        title="Assistant",
+        title=wording("Assistant"),
         make=lambda: application(config, chat),
         explain="explain/{id}",
         read=(QUESTION, PLACE),
         large=(UPLOAD,),
+        texts=FOLDERS,
+        ready=indexed,
     )
+
+
+def indexed() -> bool:
+    """Whether there is an index, so that the chat answers; without one the link to it would be a dead end."""
+    # numpy is imported with it: the console starts without.
+    from assistant.knowledge.index import current_generation
+
+    try:
+        return current_generation(load_config().folder / "index") is not None
+    except UserError:
+        return False
 
 
 def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:

@@ -6,6 +6,7 @@ The gateway finds `addition` by the entry point group `energycomm.console`; it i
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
@@ -45,7 +46,7 @@ def guarded(config: Config, chat: ASGIApp | None = None) -> Addition:
         read=(QUESTION, PLACE),
         large=(UPLOAD,),
         texts=FOLDERS,
-        ready=indexed,
+        ready=_ready(chat),
     )
 
 
@@ -60,6 +61,10 @@ def indexed() -> bool:
         return False
 
 
+def _ready(chat: ASGIApp | None) -> Callable[[], bool]:
+    return indexed if chat is None else lambda: True
+
+
 def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
     """The pages: explanations need the rules and the store alone, the chat its index and models as well."""
     # Its packages take seconds to import: only when somebody asks.
@@ -67,7 +72,7 @@ def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
     from assistant.web.unlike import add_pages
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    pages = Pages(config.language, in_console=True)
+    pages = Pages(config.language, in_console=True, ready=_ready(chat))
 
     @app.get("/explain/{number}", response_class=HTMLResponse)
     def explain(request: Request, number: int) -> HTMLResponse:

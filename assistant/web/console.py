@@ -6,6 +6,7 @@ The gateway finds `addition` by the entry point group `energycomm.console`; it i
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
@@ -16,10 +17,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assistant.config import load_config
 from assistant.extras import CORE, installed
 from assistant.web.addresses import PLACE, QUESTION, UPLOAD
-from assistant.web.words import WEB, Pages, words_of
+from assistant.web.words import FOLDERS, WEB, Pages, words_of
 from energycomm.config import Config
 from energycomm.console.additions import Addition
 from energycomm.errors import UserError
+from energycomm.texts import wording
 
 
 def addition(config: Config) -> Addition | None:
@@ -38,12 +40,29 @@ def guarded(config: Config, chat: ASGIApp | None = None) -> Addition:
     """
     return Addition(
         name="assistant",
-        title="Assistant",
+        title=wording("Assistant"),
         make=lambda: application(config, chat),
         explain="explain/{id}",
         read=(QUESTION, PLACE),
         large=(UPLOAD,),
+        texts=FOLDERS,
+        ready=_ready(chat),
     )
+
+
+def indexed() -> bool:
+    """Whether there is an index, so that the chat answers; without one the link to it would be a dead end."""
+    # numpy is imported with it: the console starts without.
+    from assistant.knowledge.index import current_generation
+
+    try:
+        return current_generation(load_config().folder / "index") is not None
+    except UserError:
+        return False
+
+
+def _ready(chat: ASGIApp | None) -> Callable[[], bool]:
+    return indexed if chat is None else lambda: True
 
 
 def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
@@ -53,7 +72,7 @@ def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
     from assistant.web.unlike import add_pages
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    pages = Pages(config.language, in_console=True)
+    pages = Pages(config.language, in_console=True, ready=_ready(chat))
 
     @app.get("/explain/{number}", response_class=HTMLResponse)
     def explain(request: Request, number: int) -> HTMLResponse:

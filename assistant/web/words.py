@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -67,10 +68,11 @@ class Pages:
     Args:
       otherwise: language of a visitor who wants none of ours.
       in_console: the pages are part of the console, and link to it.
+      ready: tells whether the chat answers; pages link to it only then.
     """
 
-    def __init__(self, otherwise: str, *, in_console: bool) -> None:
-        self.otherwise, self.in_console = otherwise, in_console
+    def __init__(self, otherwise: str, *, in_console: bool, ready: Callable[[], bool] = lambda: True) -> None:
+        self.otherwise, self.in_console, self.ready = otherwise, in_console, ready
         self._templates = Jinja2Templates(env=environment(WEB / "templates"))
 
     def page(
@@ -97,5 +99,6 @@ class Pages:
             "theme": theme if theme in THEMES else "auto",
             "root": request.scope.get("root_path", ""),
             "in_console": self.in_console,
+            "chat_ready": self.ready,
             "csrf": person.csrf if person is not None else "",
         }

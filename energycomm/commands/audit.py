@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -37,9 +38,11 @@ def list_(
 
     Example: energycomm audit list --person anna --action change
     """
-    with open_store(load()) as store:
+    config = load()
+    with open_store(config) as store:
+        asked = wanted.known(store.engine).model_dump() | wanted.period(ZoneInfo(config.web.zone))
         try:
-            page = list_audit(store, **wanted.known(store.engine).model_dump(), limit=form.taken(limit), cursor=cursor)
+            page = list_audit(store, **asked, limit=form.taken(limit), cursor=cursor)
         except ValueError:
             raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
     head = ("at", "person", "via", "action", "what", "subject", "status", "from", "line")

@@ -27,6 +27,7 @@ from energycomm.erasure.erasing import again, means_of
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.listsearch import placed
 
 Archives = Annotated[
     Path | None, typer.Option("--archives", help="Folder for the files of the archives, instead of the setting.")
@@ -200,7 +201,7 @@ def _instant(config: Config, written: str | None) -> datetime | None:
         at = datetime.fromisoformat(written)
     except ValueError:
         raise UserError(f"--until: {written!r} is no instant.", "Write it like 2026-03-31T14:05:00.") from None
-    return at if at.tzinfo is not None else at.replace(tzinfo=ZoneInfo(config.web.zone))
+    return placed("--until", at, ZoneInfo(config.web.zone))
 
 
 def _no_log(engine: Engine) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -53,7 +54,10 @@ def list_(
     try:
         with open_store(config) as store:
             asked = wanted.filter(
-                store.engine, lambda: open_catalogue(config.rules_folder), installed_adapters(config.mapping_files)
+                store.engine,
+                lambda: open_catalogue(config.rules_folder),
+                installed_adapters(config.mapping_files),
+                ZoneInfo(config.web.zone),
             )
             page = list_messages(store.engine, asked, limit=limit, cursor=cursor)
     except ValueError:

@@ -24,6 +24,7 @@ from energycomm.config import Config
 from energycomm.console.view import READERS
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.texts.catalogues import Folders
 from energycomm.webservice import audit
 from energycomm.webservice.bodies import LARGE, set_bound
 from energycomm.webservice.identity import (
@@ -49,7 +50,9 @@ class Addition(Struct, frozen=True, kw_only=True):
 
     Attributes:
       name: part of its address: /NAME/.
-      title: words of its link, as the catalogue of words has them.
+      title: words of its link, in English.
+      texts: folders of the catalogues that translate the title.
+      ready: tells whether its first page works; the link to it is shown only then.
       make: makes its application; called at the first request.
       explain: address, below its own, that explains a Kernel message, with `{id}` for its number; empty for none.
       read: other addresses below its own that show personal data.
@@ -62,6 +65,8 @@ class Addition(Struct, frozen=True, kw_only=True):
     explain: str = ""
     read: tuple[str, ...] = ()
     large: tuple[str, ...] = ()
+    texts: Folders = ()
+    ready: Callable[[], bool] = lambda: True
 
     def about(self, message_id: int) -> str:
         """Where it explains a message."""

@@ -46,7 +46,7 @@ class Listing(AuditSearch):
 def audit_page(request: Request, person: Administrator, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """Who read or changed what, the newest first; looking is a line too."""
     absent = absent_from(asked, shared.store.engine)
-    wanted = asked.model_dump(include=set(AuditSearch.model_fields))
+    wanted = asked.model_dump(include=set(AuditSearch.model_fields)) | asked.period(words_of(request).taste.zone)
     if asked.format:
         return sheet(COLUMNS, words_of(request), _all_lines(shared, wanted), asked.format, "audit")
     try:

@@ -88,7 +88,8 @@ def taste_of(request: Request) -> Taste:
         language = wanted(request.headers.get("accept-language", ""), config.language)
     theme = request.cookies.get(COOKIE_THEME, "")
     times = LegalTime(installed_adapters(config.mapping_files).zones, ZoneInfo(config.web.zone))
-    return Taste(language, theme if theme in THEMES else "auto", times, shared.texts)
+    added = tuple(folder for addition in getattr(request.app.state, "additions", ()) for folder in addition.texts)
+    return Taste(language, theme if theme in THEMES else "auto", times, shared.texts + added)
 
 
 class Commented(Protocol):

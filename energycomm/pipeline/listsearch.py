@@ -7,7 +7,7 @@ page, with the same words allowed everywhere. That of messages is `energycomm.pi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, tzinfo
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -55,8 +55,36 @@ def _number(text: str) -> bool:
 
 Instant = Annotated[datetime, BeforeValidator(_written)]
 """A day or an instant."""
-Day = Annotated[Instant, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
 CivilDay = Annotated[date, BeforeValidator(_written)]
+
+
+def placed(field: str, at: datetime | None, zone: tzinfo) -> datetime | None:
+    """A day or an instant as somebody wrote it, in a zone where it names no offset; a day is its first instant.
+
+    Args:
+      field: name of the filter or option.
+      at: as it was written; None for None.
+      zone: of those without an offset.
+
+    Raises:
+      UnknownWord: no clock of the zone shows that time, or shows it twice: on the two days when clocks change.
+    """
+    if at is None or at.tzinfo is not None:
+        return at
+    if at.time() == time():
+        return at.replace(tzinfo=zone)
+    first, second = at.replace(tzinfo=zone), at.replace(tzinfo=zone, fold=1)
+    if (before := first.utcoffset()) == (after := second.utcoffset()) or before is None or after is None:
+        return first
+    told = at.isoformat(" ", "seconds" if at.second else "minutes")
+    if before < after:  # an hour that is left out
+        later = (at + after - before).isoformat(timespec="seconds" if at.second else "minutes")
+        message = f"{told!r} is shown by no clock of {zone}: that day leaves it out."
+        raise UnknownWord(field, told, message, f"Write {later}, or the offset behind it.")
+    both = [one.isoformat(timespec="seconds" if at.second else "minutes") for one in (first, second)]
+    message = f"{told!r} is shown twice by the clocks of {zone} that day."
+    raise UnknownWord(field, told, message, f"Write {both[0]} or {both[1]}.")
+
 
 MARKET = Field(default=None, description="Only of this market, by its ISO code.")
 ORDER = Field(default=None, description="Sorted by this column, with - before it from the end.")
@@ -247,10 +275,16 @@ class AuditSearch(ListSearch):
         max_length=60,
         description="Only about this: an access point, contract or invoice, or `message 17`.",
     )
-    since: Day | None = Field(
-        default=None, description="At or after this day or instant; UTC where it names no offset."
-    )
-    until: Day | None = Field(default=None, description="Before this day or instant; UTC where it names no offset.")
+    since: Instant | None = Field(default=None, description="At or after this day or instant.")
+    until: Instant | None = Field(default=None, description="Before this day or instant.")
+
+    def period(self, zone: tzinfo = UTC) -> dict[str, datetime | None]:
+        """`since` and `until`, in a zone where they name no offset.
+
+        Raises:
+          UnknownWord: a clock of the zone shows one of them never or twice.
+        """
+        return {"since": placed("since", self.since, zone), "until": placed("until", self.until, zone)}
 
 
 class InvoiceSearch(ListSearch):

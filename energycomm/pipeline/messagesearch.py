@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 from types import MappingProxyType
 from typing import Annotated
 
@@ -20,7 +20,18 @@ from energycomm.eis.tallies import combinations
 from energycomm.engine.catalogue import Catalogue
 from energycomm.kernel.family import KINDS
 from energycomm.market.installed import Markets
-from energycomm.pipeline.listsearch import ACCESS_POINT, ENVELOPE, MARKET, ORDER, Instant, ListSearch, Market, Words, by
+from energycomm.pipeline.listsearch import (
+    ACCESS_POINT,
+    ENVELOPE,
+    MARKET,
+    ORDER,
+    Instant,
+    ListSearch,
+    Market,
+    Words,
+    by,
+    placed,
+)
 
 
 def _named(text: str) -> str:
@@ -66,7 +77,8 @@ class MessageSearch(ListSearch):
           zone: of days and instants that name no offset.
 
         Raises:
-          UnknownWord: nothing has the code, nothing of the type can arrive, or there is no such point or envelope.
+          UnknownWord: nothing has the code, nothing of the type can arrive, there is no such point or envelope, or a
+            clock of the zone shows an instant never or twice.
         """
         self.known(engine)
         return MessageFilter(
@@ -78,14 +90,10 @@ class MessageSearch(ListSearch):
             market=self.market,
             envelope=self.envelope,
             particular=read_wanted(self.particular) if self.particular else None,
-            since=_aware(self.since, zone),
-            until=_aware(self.until, zone),
+            since=placed("since", self.since, zone),
+            until=placed("until", self.until, zone),
             sort=self.sort,
         )
-
-
-def _aware(at: datetime | None, zone: tzinfo) -> datetime | None:
-    return at.replace(tzinfo=zone) if at is not None and at.tzinfo is None else at
 
 
 def type_of(engine: Engine, markets: Markets, name: str) -> str:

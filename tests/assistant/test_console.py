@@ -58,6 +58,18 @@ def test_the_chat_without_an_index_says_what_to_do(site: Site) -> None:
     assert "assistant" in answer.text
 
 
+def test_the_chat_is_linked_once_there_is_an_index_in_the_readers_language(site: Site, tmp_path: Path) -> None:
+    """A link to a page that only says what it lacks is a dead end."""
+    anna = Visitor(site, Role.CONSULTANT)
+    for path in ("/", "/assistant/explain/1"):
+        assert 'href="/assistant/"' not in anna.get(path).text
+    (tmp_path / ".assistant" / "index" / "generation-1").mkdir(parents=True)
+    (tmp_path / ".assistant" / "index" / "current").write_text("generation-1")
+    for language, word in (("en", "Assistant"), ("fr", "Assistant"), ("nl", "Assistent")):
+        anna.client.headers["accept-language"] = language
+        assert f'<a href="/assistant/">{word}</a>' in anna.get("/").text
+
+
 def test_what_no_rule_says_is_a_page_that_is_worked_out_beside_and_has_drafts_of_rules(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

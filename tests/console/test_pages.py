@@ -182,6 +182,35 @@ def test_days_are_those_of_the_market_wherever_the_house_is(
     site.app.state.services.close()
 
 
+@pytest.mark.parametrize(
+    ("written", "told", "instead"),
+    [
+        ("2026-03-29T02:30", "no clock", "2026-03-29T03:30"),
+        ("2026-10-25T02:30", "twice", "2026-10-25T02:30+02:00 or 2026-10-25T02:30+01:00"),
+    ],
+)
+def test_a_time_of_the_days_when_clocks_change_is_asked_for_with_its_offset(
+    lite: Site,
+    written: str,
+    told: str,
+    instead: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Clocks of Paris go from 2 to 3 on 29 March 2026 and from 3 to 2 on 25 October (directive 2000/84/EC)."""
+    visitor = Visitor(lite, *Role)
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", lite.app.state.services.config.database_url)
+    for command, path in (("message", "/messages"), ("audit", "/audit")):
+        words = plain(visitor.get(f"{path}?since={written}").text)
+        assert (told in words, instead in words) == (True, True)
+        for clear in (f"{written}%2B01:00", written[:10]):
+            assert visitor.get(f"{path}?since={clear}").status_code == 200
+        capsys.readouterr()
+        assert cli.main([command, "list", "--since", written]) == 3
+        words = " ".join(capsys.readouterr().err.split())
+        assert (told in words, instead in words) == (True, True)
+
+
 def test_what_the_market_sent_is_the_message_alone_with_what_was_refused(
     lite: Site, anna: Visitor, project_root: Path
 ) -> None:

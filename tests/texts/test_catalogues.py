@@ -27,6 +27,7 @@ complete = pytest.mark.parametrize(
 
 ALIKE = {
     "fr": {
+        "Assistant",
         *("Action", "Actions", "Campaign", "Code", "Codes", "Condition", "Message", "Messages", "Note", "Notes"),
         *("Notification", "Occurrences", "Script", "Source", "Ticket", "Tickets", "Type", "Verdict"),
         *("Date", "Euros", "Incidents", "Sessions", "Version", "initial", "API", "euros", "source"),

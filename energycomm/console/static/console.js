@@ -102,6 +102,24 @@ window.addEventListener("beforeunload", (event) => {
   if (typed && !leaving) event.preventDefault();
 });
 
+// What was typed outlives a session that ends meanwhile: this tab keeps it until it is saved or given up, or its person
+// signs out.
+const written = document.querySelector("textarea[data-draft]");
+if (written) {
+  const name = `draft ${written.dataset.draft}`;
+  const kept = sessionStorage.getItem(name);
+  if (kept !== null && kept !== written.value) {
+    written.value = kept;
+    document.querySelector("[data-restored]").hidden = false;
+  }
+  written.addEventListener("input", () => sessionStorage.setItem(name, written.value));
+  written.form.addEventListener("submit", () => sessionStorage.setItem("sent", name));
+  document.querySelector("[data-gives-up]").addEventListener("click", () => { leaving = true; sessionStorage.removeItem(name); });
+} else if (window.location.pathname.startsWith("/campaigns/")) {
+  sessionStorage.removeItem(sessionStorage.getItem("sent"));
+}
+document.addEventListener("submit", (event) => { if (event.target.action.endsWith("/logout")) sessionStorage.clear(); });
+
 // A frame that scrolls is reached by keyboard, under the heading that it stands below.
 function reach() {
   for (const box of document.querySelectorAll(".scroll")) {

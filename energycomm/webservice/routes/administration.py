@@ -198,7 +198,7 @@ def audit(
 ) -> Response:
     """Who read personal data or changed something, the newest first; reading the audit is recorded too."""
     try:
-        found = list_audit(shared.store, **asked.known(shared.store.engine).model_dump())
+        found = list_audit(shared.store, **asked.known(shared.store.engine).model_dump() | asked.period())
     except (ValueError, OverflowError):
         raise bad_cursor(asked.cursor) from None
     return tagged(request, found)

@@ -1,4 +1,4 @@
-"""Random orders of the markets' messages and files: forty with `make test-thorough`, more with `-m slow`, any number by command."""
+"""Random orders of messages and files: forty with `make test-thorough`, more with `-m slow`, any number by command."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from assistant.operations.conditions import (
     MENTIONS,
     Mention,
@@ -32,6 +34,7 @@ def rules(slots: Slots) -> Read:
     (
         slots.take("subject", "rule"),
         slots.take("intent", "distinct", "why"),
+        slots.take("intent", "occurred") if slots.has("subject", "ebix") else None,
         slots.take("stored") if at is not None else None,
     )
     if len(markets) == 2:
@@ -70,7 +73,7 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
         return False
     if slots.has("thing", "access_point") or (slots.has("thing", "message") and not _kind_named(slots)):
         return False
-    if slots.has("intent", "occurred") and not slots.has("field", "source"):
+    if slots.has("intent", "occurred") and not (slots.has("field", "source") or slots.has("subject", "ebix")):
         return False
     if at is not None:
         conditions = ("market", "kind", "class", "ebix_reason", "set", "stage", "direction", "file")
@@ -132,8 +135,6 @@ def _against(slots: Slots, markets: list[str]) -> Read:
 
 
 def _of(where: RuleFilter, markets: tuple[str, ...]) -> RuleFilter:
-    from msgspec.structs import replace
-
     return replace(where, markets=markets)
 
 
@@ -159,6 +160,9 @@ def _asked(
         asks = exists or yes_no(slots)
         how = "count" if count else "exists" if asks and not listed and where != RuleFilter() else "list"
         return Rules(where=where, how=how)  # type: ignore[arg-type]
+    if head.attribute == "title" and at is not None and slots.asked.tokens[at + 1 : at + 2] == ["name"]:
+        slots.used.add(at + 1)  # rules that name a script
+        return Rules(where=where, how="count" if count else "list")
     _mark(slots, head)
     return _grouped(where, head, count=count, top=top, bottom=bottom, lacking=lacking, bounded=(least, most))
 
@@ -187,7 +191,7 @@ def _grouped(
     elif count:
         how = "count_groups"
     elif by == "error_code":
-        return Rules(where=where)  # the rules, with their codes in front
+        return Rules(where=replace(where, having=(*where.having, by)))  # the rules, with their codes in front
     else:
         how = "groups"
     return Rules(where=where, how=how, by=by, at_least=least, at_most=most)  # type: ignore[arg-type]
@@ -261,8 +265,6 @@ def _alone(slots: Slots, what: str, market: str) -> Read:
 
 def _plain(where: RuleFilter, what: str) -> RuleFilter:
     """The filter without what only says what is compared."""
-    from msgspec.structs import replace
-
     return replace(where, having=tuple(one for one in where.having if one != what), alone=False, every=False)
 
 

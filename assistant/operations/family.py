@@ -253,6 +253,17 @@ class Manual(Operation, tag="manual", frozen=True, kw_only=True):
     """Words that count for an entry that has them and against none."""
 
 
+class Tables(Operation, tag="tables", frozen=True, kw_only=True):
+    """Any table of the documentation, by English words: the row that they name or tell of, with the cell of a head that
+    is named; its default where `default` says so; or the rows of the table whose first head they name."""
+
+    words: Text
+    spare: Annotated[str, Meta(max_length=200)] = ""
+    """Those of the words that ask, and need stand nowhere."""
+    how: Literal["row", "list", "count"] = "row"
+    default: bool = False
+
+
 class Versions(Operation, tag="versions", frozen=True, kw_only=True):
     """Versions: of the rules that the store was judged by, or of the documents that are indexed; what changed."""
 
@@ -273,6 +284,7 @@ Plan = (
     | WhyMessage
     | PointLife
     | Manual
+    | Tables
     | Versions
 )
 OPERATIONS: tuple[type[Operation], ...] = get_args(Plan)

@@ -38,7 +38,7 @@ def plans(asked: Understood, today: date) -> Read:
       asked: the question, taken apart.
       today: the day it is asked.
     """
-    if _ordered(asked):
+    if is_order(asked):
         return None  # an order: nothing is done for a question
     best: tuple[float, Read] | None = None
     for form in FORMS:
@@ -54,7 +54,7 @@ def plans(asked: Understood, today: date) -> Read:
     return _stranger(asked)
 
 
-def _ordered(asked: Understood) -> bool:
+def is_order(asked: Understood) -> bool:
     """Whether a question begins as an order: accept message 121."""
     place = min(asked.telling(), default=-1)
     if place < 0 or any(one.slot == "intent" and one.start < place for one in asked.found):

@@ -14,13 +14,14 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec import Struct
 
-from assistant.operations import across, codelists, family, grammar, manual
+from assistant.operations import across, codelists, family, grammar, manual, tables
 from assistant.operations import catalogue as rules_
 from assistant.operations.attributes import Texts, translations
 from assistant.operations.family import Plan, named
 from assistant.operations.plaintext import contains
 from assistant.operations.rule_forms import near
 from assistant.operations.slots import Asking, Read
+from assistant.operations.table_forms import in_tables
 from assistant.operations.understanding import Lexicon, Understood, lexicon_of, said, understand
 from assistant.operations.vocabulary import Match
 from assistant.operations.wording import say
@@ -172,21 +173,18 @@ class House:
         """
         reading = self.read(question, markets)
         asked, read = reading.asked, reading.read
-        if asked is None or read is None:
+        if asked is None:
             return None
         language = asked.language
         if isinstance(read, Asking):
             text = say(language, read.key, name=read.name)
             return Reply(language=language, plans=(), asked=text, choices=read.choices)
-        answers = []
-        for plan in read:
-            try:
-                found = self.work_out(plan, language)
-            except UserError:
-                found = None  # what cannot be restricted or grouped so is no question to the house
-            if found is None or _empty_guess(plan, found):
-                return None
-            answers.append(found)
+        answers = self._answers(read or (), language)
+        if not answers:
+            read = self._in_tables(asked)
+            answers = self._answers(read, language)
+        if not read or not answers:
+            return None
         notes = [answers[-1].note]
         if asked.corrected:
             notes.append(say(language, "read_as", words=", ".join(asked.corrected.values())))
@@ -195,12 +193,33 @@ class House:
         answers[-1] = msgspec.structs.replace(answers[-1], note=" ".join(filter(None, notes)))
         return Reply(language=language, plans=tuple(map(as_data, read)), answers=tuple(answers))
 
+    def _answers(self, plans: tuple[Plan, ...], language: str) -> list[Worked]:
+        """The answer of each plan; none where one has none."""
+        answers = []
+        for plan in plans:
+            try:
+                found = self.work_out(plan, language)
+            except UserError:
+                found = None  # what cannot be restricted or grouped so is no question to the house
+            if found is None or _empty_guess(plan, found):
+                return []
+            answers.append(found)
+        return answers
+
+    def _in_tables(self, asked: Understood) -> tuple[Plan, ...]:
+        """What a table of the documentation answers, of a question that nothing else does."""
+        if grammar.is_order(asked):
+            return ()
+        return next(((plan,) for plan in in_tables(asked) if tables.table_answer(self.docs, plan, asked.language)), ())
+
     def plan(self, question: str) -> dict[str, Any]:
         """What was understood of a question: what it names, and the operations."""
         reading = self.read(question)
         asked, read = reading.asked, reading.read
         if asked is None:
             return {"named": {}, "plans": [], "to": "passages"}
+        if read is None:
+            read = self._in_tables(asked)
         plans = [as_data(plan) for plan in read] if isinstance(read, tuple) else []
         ask_back = say(asked.language, read.key, name=read.name) if isinstance(read, Asking) else None
         to = "operation" if plans else "person" if ask_back else "passages"
@@ -235,6 +254,8 @@ class House:
             return codelists.codes_answer(catalogue, plan, language)
         if isinstance(plan, family.Manual):
             return manual.manual_answer(self.docs, plan, language)
+        if isinstance(plan, family.Tables):
+            return tables.table_answer(self.docs, plan, language)
         if isinstance(plan, family.RuleChanges) and plan.old is None:
             return rules_.changes_answer(catalogue, plan, language)
         if isinstance(plan, family.Versions) and plan.what == "documents":

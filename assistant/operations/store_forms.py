@@ -117,6 +117,12 @@ def message(slots: Slots) -> Read:
     return (WhyMessage(message=id_),)
 
 
+STATES_ASKED = frozenset(("states", "etats", "toestanden"))
+"""States themselves are asked for."""
+MEANING = frozenset(("mean", "means", "meaning", "signifie", "signification", "betekent", "betekenis"))
+"""What a word means is asked for, and not what has it."""
+
+
 def point_life(slots: Slots) -> Read:
     """What happened at an access point."""
     point = slots.one("point")
@@ -157,6 +163,10 @@ def stored(slots: Slots) -> Read:
     thing, sure = _thing(slots)
     if thing is None:
         return None
+    if slots.has("state") and MEANING & set(slots.asked.tokens):
+        return None  # what a state means is documented
+    if thing == "request" and STATES_ASKED & set(slots.asked.tokens) and not slots.has("number_is"):
+        return None  # which states a request can have is documented
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
     if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
@@ -348,7 +358,11 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
     distinct = slots.take("intent", "distinct")
     if by == "access_point" and count and not distinct and not slots.has("group", "access_point"):
         return "count_groups"
-    if by is not None and (distinct or (by in ("code", "type") and not slots.has("thing") and (count or listed))):
+    if by is not None and (
+        distinct
+        or (by == "state" and listed and not count)
+        or (by in ("code", "type") and not slots.has("thing") and (count or listed))
+    ):
         return "groups"
     if count:
         return "count"

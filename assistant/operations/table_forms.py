@@ -1,0 +1,97 @@
+"""Questions on any table of the documentation, as operations: what no other form understood."""
+
+from __future__ import annotations
+
+from assistant.knowledge.language import is_question_word
+from assistant.operations.family import Tables
+from assistant.operations.understanding import TELLING, Understood
+from assistant.operations.vocabulary import Match, english, matches, tokens_of
+
+NOT_THERE = ("code", "unknown_code", "point", "message", "envelope", "request", "market", "days")
+"""What rules and store are asked by: a question with one of them is none on a table of the documentation."""
+
+SPOKEN = ("filler", "intent", "howto", "todo", "amount")
+"""Slots whose words ask, and are not looked for."""
+
+NAMING = ("english", "state", "kind", "thing", "subject")
+"""Slots whose words are looked for in English: the pages are."""
+
+ASKING = frozenset(
+    (
+        "hold",
+        "holds",
+        "written",
+        "stay",
+        "stays",
+        "called",
+        "need",
+        "needs",
+        "needed",
+        "comes",
+        "come",
+        "happens",
+        "happen",
+        "happened",
+        "allowed",
+        "used",
+        "says",
+        "say",
+        "now",
+        "already",
+        "possible",
+        "names",
+        "name",
+        "concerns",
+        "concern",
+    )
+)
+"""Words that ask, and are no words of the vocabulary."""
+
+MOST_WORDS = 8
+
+
+def in_tables(asked: Understood) -> tuple[Tables, ...]:
+    """What a question may ask of a table, the first that has an answer counts; nothing where it cannot be one.
+
+    Args:
+      asked: the question, taken apart.
+    """
+    if any(asked.has(slot) for slot in NOT_THERE) or asked.has("subject", "rule"):
+        return ()
+    words, spare = _words(asked)
+    if not words or len(set(words) - set(spare)) > MOST_WORDS:
+        return ()
+    told, spared = " ".join(words)[:200], " ".join(spare)[:200]
+    count = asked.has("intent", "count")
+    measured = count and asked.has("english", "days", "hours", "minutes", "seconds", "connections", "attempts")
+    default = asked.has("intent", "default") or measured or asked.has("amount")
+    row = Tables(words=told, spare=spared, default=default)
+    return (row,) if default else (Tables(words=told, spare=spared, how="count" if count else "list"), row)
+
+
+def _words(asked: Understood) -> tuple[list[str], list[str]]:
+    """The words that tell something, in English, and those of them that only ask."""
+    tokens = [part for token in tokens_of(asked.text) for part in token.split("_") if part]
+    phrased = [one for one in matches(tokens) if asked.language in one.languages or asked.language == "en"]
+    found = {place: token for place, token in enumerate(tokens) if len(token) > 1 or token.isdigit()}
+    spare = {place for one in phrased if one.slot in SPOKEN or _asks(one) for place in range(one.start, one.end)}
+    spare -= {place for one in phrased if one.slot == "english" for place in range(one.start, one.end)}
+    spare |= {place for place, token in found.items() if token in ASKING}
+    spare |= {place for place, token in found.items() if token not in TELLING and is_question_word(token)}
+    if asked.language != "en":
+        for slot in reversed(NAMING):
+            for one in phrased:
+                if one.slot == slot and (told := _english(one)):
+                    for place in range(one.start, one.end):
+                        found.pop(place, None)
+                    found[one.start] = told
+                    spare -= set(range(one.start, one.end))
+    return [found[place] for place in sorted(found)], [found[place] for place in sorted(spare & found.keys())]
+
+
+def _asks(one: Match) -> bool:
+    return (one.slot, one.value) in (("field", "sentence"), ("subject", "gateway"))
+
+
+def _english(one: Match) -> str:
+    return one.value if one.slot == "english" else english().get((one.slot, one.value), "")

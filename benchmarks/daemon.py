@@ -87,7 +87,7 @@ def compare(folder: Path, url_of: UrlOf | None, access_points: int, months: int,
     """
     if url_of is None:
         return ["A worker needs PostgreSQL: nothing was measured."]
-    head = ["market", "envelopes", "groups", "XML or EDIFACT, MB", "Kernel messages", "bare parse, us a message"]
+    head = ["market", "envelopes", "groups", "documents, MB", "Kernel messages", "bare parse, us a message"]
     head += ["worker, times the bare parse", "server, times the bare parse", "worker, us a message", "server"]
     rows = []
     for market in MARKETS:

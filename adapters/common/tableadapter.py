@@ -379,9 +379,11 @@ class _Member:
         if not refusals and content not in (None, {VALUE: ""}):
             self._judged((name,), content, found, self.reading.notes)
         refusals += [structs.replace(one, path=f"{self.document.head.tag}/{one.path.lstrip('/')}") for one in found]
+        if not isinstance(content, etree._Element):
+            return
         order = list(declared(self.document.schema.path, self.adapter.wrapped).children)
         last = next(reversed(self.heads), None)
-        if isinstance(content, etree._Element) and last is not None and order.index(last) > order.index(name):
+        if name in order and last in order[order.index(name) :]:
             place = f"{self.document.head.tag}/{name}"
             refusals.append(self.adapter.refusal("SYN_UNEXPECTED", place, name, f"before {last}"))
 

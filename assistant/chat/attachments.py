@@ -219,7 +219,9 @@ class Attachments:
             )
 
     def of(self, author: str, conversation: str) -> list[Attached]:
-        """The documents of a conversation, in the order in which they were attached."""
+        """The documents of a conversation, in the order in which they were attached; what is too old goes."""
+        with self._lock, self._db:
+            self._prune()
         rows = self._rows(
             "SELECT id, name, passages FROM attachment WHERE author = ? AND conversation = ? ORDER BY rowid",
             (author, conversation),
@@ -231,17 +233,17 @@ class Attachments:
     def remove(self, id: str, author: str, conversation: str) -> bool:
         """Remove a document; False where the conversation of the author has no such one."""
         with self._lock, self._db:
-            own = "id = ? AND author = ? AND conversation = ?"
-            gone = self._db.execute(f"DELETE FROM attachment WHERE {own}", (id, author, conversation))  # noqa: S608 - no value is in it
             self._open.pop((author, conversation), None)
-            if gone.rowcount:
-                self._files.pop(id, None)
-            return bool(gone.rowcount)
+            return self._drop("id = ? AND author = ? AND conversation = ?", (id, author, conversation))
 
-    def forget(self, author: str, conversation: str) -> None:
-        """Remove all documents of a conversation."""
-        for one in self.of(author, conversation):
-            self.remove(one.id, author, conversation)
+    def forget(self, author: str, conversation: str | None = None) -> None:
+        """Remove all documents of a conversation, or of all conversations of an author."""
+        with self._lock, self._db:
+            own = "author = ?" + (" AND conversation = ?" if conversation is not None else "")
+            values = (author,) if conversation is None else (author, conversation)
+            self._drop(own, values)
+            for key in [one for one in self._open if one[0] == author and conversation in (None, one[1])]:
+                del self._open[key]
 
     def search(self, author: str, conversation: str) -> Search | None:
         """Finds passages of the documents of a conversation; None where it has none."""
@@ -291,7 +293,15 @@ class Attachments:
 
     def _prune(self) -> None:
         oldest = (datetime.now(UTC) - timedelta(days=self._config.retention_days)).isoformat(timespec="seconds")
-        self._db.execute("DELETE FROM attachment WHERE at < ?", (oldest,))
+        if self._drop("at < ?", (oldest,)):
+            self._open.clear()
+
+    def _drop(self, which: str, values: tuple[str, ...]) -> bool:
+        """Remove documents with their files; whether there were any."""
+        gone = self._db.execute(f"DELETE FROM attachment WHERE {which} RETURNING id", values).fetchall()  # noqa: S608 - conditions of ours
+        for (id,) in gone:
+            self._files.pop(id, None)
+        return bool(gone)
 
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         with self._lock:

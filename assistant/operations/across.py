@@ -44,7 +44,7 @@ def only_answer(catalogue: Catalogue, plan: OnlyThere, language: str, texts: Tex
             there=", ".join(names[1:]),
         ),
         table=table if found else None,
-        proofs=(Proof(text=query, link="/rules?" + urlencode({"market": plan.here, "rule_set": ""})), *proofs),
+        proofs=(Proof(text=query, link="/rules?" + urlencode({"market": plan.here, "rule_set": "all"})), *proofs),
         values=(len(found),) if plan.count else found,
         note=note,
     )  # fmt: skip

@@ -109,7 +109,7 @@ def rule_list_proof(where: RuleFilter, language: str) -> Proof:
     command = ["energycomm rules list", *(f"--{name} {value}" for name, value in options.items() if value)]
     return Proof(
         text=f"rules: {where_in_words(where, language)}",
-        link="/rules?" + urlencode({"rule_set": "", **chosen}),
+        link="/rules?" + urlencode({"rule_set": "all", **chosen}),
         command=" ".join(command),
     )
 

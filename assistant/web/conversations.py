@@ -80,6 +80,7 @@ class Conversations:
         for one in self.desk.log.conversations(author):
             self.desk.log.forget(one.name, author)
             self.desk.forget(author, one.name)
+        self.desk.attachments.forget(author)  # those of conversations in which nothing was asked too
         return self._begun(request)
 
     async def attach(

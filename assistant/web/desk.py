@@ -71,11 +71,20 @@ class Desk:
         if key in self._deleted:
             self._turns.pop(key, None)
             return answer, None
-        number = self.log.write(answer, waiting.conversation, waiting.author)
+        number = self._log(answer, key)
         turns.append((number, answer))
         while len(self._turns) > MOST_WAITING:
             self._turns.pop(next(iter(self._turns)))
         return answer, number
+
+    def _log(self, answer: Answer, key: Key) -> int | None:
+        """Log an answer; what the log drops for it, by age or number, goes with its documents."""
+        author, conversation = key
+        before = {one.name for one in self.log.conversations(author)}
+        number = self.log.write(answer, conversation, author)
+        for name in before - {one.name for one in self.log.conversations(author)}:
+            self.forget(author, name)
+        return number
 
     def turns(self, author: str, conversation: str) -> list[Exchange]:
         """A conversation as it is shown again: the latest answers as they were given, older ones as they are logged."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -138,9 +138,14 @@ def _sources(answer: Answer) -> list[ShownSource]:
     for source in (*answer.cited, *others):
         highest = best[source.passage.metadata.source == SOURCE]
         share = max(0.0, min(1.0, source.score / highest)) if highest > 0 else 0.0
-        marks = ",".join(f"{span.start}-{span.end}" for span in source.highlights)
+        marks = marks_of((span.start, span.end) for span in source.highlights)
         shown.append(ShownSource(source=source, share=share, marks=marks, quotes=tuple(_quotes(source))))
     return shown
+
+
+def marks_of(spans: Iterable[tuple[int, int]]) -> str:
+    """Spans as links write them: 10-25,40-60."""
+    return ",".join(f"{start}-{end}" for start, end in spans)
 
 
 def _quotes(source: Source) -> Iterator[ShownBlock]:

@@ -21,7 +21,7 @@ from assistant.knowledge.documents import Document, Passage
 from assistant.knowledge.loaders.contract import Failure
 from assistant.knowledge.loaders.folder import LARGEST_FILE
 from assistant.knowledge.pdfpages import Page
-from assistant.web.marking import blocks_of, section_of
+from assistant.web.marking import blocks_of, marks_of, section_of
 from assistant.web.visit import Visit, conversation_of
 from assistant.web.words import HEADERS, Pages, words_of
 
@@ -138,11 +138,6 @@ class Reading:
             while len(self._drawn) > MOST_PAGES:
                 self._drawn.popitem(last=False)
         return page
-
-
-def marks_of(spans: Spans) -> str:
-    """Spans as links write them: 10-25,40-60."""
-    return ",".join(f"{start}-{end}" for start, end in spans)
 
 
 def _spans(marks: str, passage: Passage) -> Spans:

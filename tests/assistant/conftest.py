@@ -129,3 +129,12 @@ def assistant(tmp_path: Path, indexed: Path, embedder: WordEmbedder) -> Any:
     sure = Confidence(weights=weights, dense_centre=0.8, threshold=0.5)
     config = AssistantConfig(folder=tmp_path)
     return Assistant(config, open_index(indexed), embedder, PlainScorer(None), confidence=sure)
+
+
+@pytest.fixture
+def app(tmp_path: Path, assistant: Any) -> Any:
+    """The chat over them, with a log."""
+    from assistant.chat.log import Log
+    from assistant.web.pages import make_app
+
+    return make_app(assistant, Log(tmp_path / "log.db"), assistant.config)

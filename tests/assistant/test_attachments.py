@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
+import sqlite3
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,14 +19,6 @@ LEVY = b"# Levies\n\nThe heat pump levy is 42 euros a year. It is paid in March.
 ASKED = "How much is the heat pump levy?"
 SAID = "The heat pump levy is 42 euros a year."
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:starlette.testclient")
-
-
-@pytest.fixture
-def app(tmp_path: Path, assistant: Any) -> Any:
-    from assistant.chat.log import Log
-    from assistant.web.pages import make_app
-
-    return make_app(assistant, Log(tmp_path / "log.db"), assistant.config)
 
 
 @pytest.fixture
@@ -84,6 +78,44 @@ def test_a_document_goes_when_it_is_removed_and_with_its_conversation(app: Any, 
     anna.post(f"/conversations/{name}/delete")
     assert anna.client.get(place).status_code == 404
     assert anna.attach("again.md", LEVY).status_code == 422
+
+
+def held(folder: Path) -> int:
+    """Documents that are kept."""
+    with contextlib.closing(sqlite3.connect(folder / "attachments.db")) as kept:
+        return int(kept.execute("SELECT count(*) FROM attachment").fetchone()[0])
+
+
+def test_all_of_ones_documents_go_with_all_of_ones_conversations(app: Any, anna: Chatter, tmp_path: Path) -> None:
+    """Also those of a conversation in which nothing was asked, and which no list shows."""
+    anna.attach("levies.md", LEVY)
+    anna.ask(ASKED)
+    anna.begin()
+    anna.attach("levies.md", LEVY)
+    Chatter(app).attach("levies.md", LEVY)
+    anna.post("/conversations/delete")
+    assert held(tmp_path) == 1
+
+
+def test_a_document_goes_with_a_conversation_that_is_one_too_many(
+    anna: Chatter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assistant.chat.log.MOST_CONVERSATIONS", 1)
+    anna.attach("levies.md", LEVY)
+    anna.ask(ASKED)
+    anna.begin()
+    anna.ask(ASKED)
+    assert held(tmp_path) == 0
+
+
+def test_a_document_that_is_too_old_goes_when_somebody_looks(anna: Chatter, tmp_path: Path) -> None:
+    anna.attach("levies.md", LEVY)
+    anna.ask(ASKED)
+    with contextlib.closing(sqlite3.connect(tmp_path / "attachments.db")) as kept, kept:
+        kept.execute("UPDATE attachment SET at = '2020-01-01T00:00:00+00:00'")
+    anna.client.get("/")
+    assert held(tmp_path) == 0
+    assert SAID not in anna.ask(ASKED)
 
 
 def test_nothing_of_a_person_is_written_and_no_file_either(anna: Chatter, tmp_path: Path) -> None:

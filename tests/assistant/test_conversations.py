@@ -15,14 +15,6 @@ SAID = "An index is not below the one before it."
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:starlette.testclient")
 
 
-@pytest.fixture
-def app(tmp_path: Path, assistant: Any) -> Any:
-    from assistant.chat.log import Log
-    from assistant.web.pages import make_app
-
-    return make_app(assistant, Log(tmp_path / "log.db"), assistant.config)
-
-
 def test_ones_conversations_are_listed_opened_renamed_and_deleted(app: Any) -> None:
     anna = Chatter(app)
     first = anna.conversation

@@ -16,14 +16,6 @@ QUESTION = "Why is a reading rejected when its index is below the one before?"
 
 
 @pytest.fixture
-def app(tmp_path: Path, assistant: Any) -> Any:
-    from assistant.chat.log import Log
-    from assistant.web.pages import make_app
-
-    return make_app(assistant, Log(tmp_path / "log.db"), assistant.config)
-
-
-@pytest.fixture
 def client(app: Any) -> Any:
     import warnings
 

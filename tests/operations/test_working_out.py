@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -87,6 +88,16 @@ def only(house: House, question: str) -> Worked:
 def sql(desk: Desk, query: str) -> Any:
     with desk.database.connect() as connection:
         return connection.execute(text(query)).scalar_one()
+
+
+@pytest.mark.parametrize("question", ["How many rules has Denmark?", "Which ebIX reasons does only Denmark have?"])
+def test_the_link_of_a_proof_leads_to_the_rules_that_were_counted(house: House, question: str) -> None:
+    """To all sets, as the answer is of all: the page by itself shows one."""
+    from energycomm.console.rules import Listing
+
+    link = next(one.link for one in only(house, question).proofs if one.link)
+    asked = Listing.model_validate(dict(parse_qsl(urlsplit(link).query, keep_blank_values=True)))
+    assert (asked.market, asked.rule_set) == ("DK", "all")
 
 
 @pytest.mark.parametrize(

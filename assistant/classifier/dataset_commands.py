@@ -13,9 +13,11 @@ from energycomm.commands.output import Json, print_facts, print_heading, print_j
 from energycomm.commands.recording import recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
     from assistant.classifier.material import Origin
+    from assistant.classifier.port import Card, Example
     from energycomm.eis.store import Store
 
 app = typer.Typer(no_args_is_help=True, help="What models of the verdicts learn from.")
@@ -57,7 +59,6 @@ def build(
     Example: energycomm assistant dataset build --simulate 300
     """
     from assistant.classifier.dataset import Amounts, Builder
-    from assistant.classifier.port import write_dataset
     from assistant.classifier.serialisation import Serialiser
     from assistant.classifier.simulated import Lives, simulated_store
     from assistant.classifier.storage import dataset_file
@@ -82,16 +83,14 @@ def build(
     )
     sources: dict[Origin, AbstractContextManager[Store]] = {"eis": open_store(config)} if eis else {}
     if simulate:
-        lives = Lives(tuple(one.lower() for one in market or ()), simulate, months, first.date(), seed)
-        sources["simulated"] = simulated_store(config, lives)
+        markets = tuple(one.lower() for one in market or ())
+        sources["simulated"] = simulated_store(config, Lives(markets, simulate, months, first.date(), seed))
     builder.take(sources)
     builder.vary()
     arguments = {"eis": eis, "simulate": simulate, "months": months, "first": first.date().isoformat()}
     arguments |= {"per_code": per_code, "seed": seed, "without": sorted(held_out)}
     card, examples = builder.result({"arguments": arguments})
-    file = out or dataset_file(load_config())
-    write_dataset(file, card, examples)
-    _answer(file, json)
+    _written(out or dataset_file(load_config()), card, examples, json)
 
 
 @app.command("show")
@@ -127,6 +126,13 @@ def known_codes_only(catalogue: object, codes: list[str]) -> frozenset[str]:
         if code not in known:
             raise UserError(f"No rule of incoming messages gives the error {code}.", "`energycomm rules list`")
     return frozenset(codes)
+
+
+def _written(file: Path, card: Card, examples: Iterable[Example], json: bool) -> None:
+    from assistant.classifier.port import write_dataset
+
+    write_dataset(file, card, examples)
+    _answer(file, json)
 
 
 def _answer(file: Path, json: bool) -> None:

@@ -54,6 +54,12 @@ BRIEF = 5
 
 def message(slots: Slots) -> Read:
     """One message by its number: why it is as it is, what freed it, its history, its access point."""
+    id_ = _numbered(slots)
+    return None if id_ is None else _of_its_past(slots, id_) or _of_its_state(slots, id_)
+
+
+def _numbered(slots: Slots) -> int | None:
+    """The number of a message, also where it stands alone and only a message can be meant."""
     number = slots.one("message")
     if number is None:
         lone = slots.of("number")
@@ -64,9 +70,11 @@ def message(slots: Slots) -> Read:
         if not (brief or slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
             return None
         number = slots.one("number")
-    if number is None or not 0 < int(number) <= BIGGEST:
-        return None
-    id_ = int(number)
+    return int(number) if number is not None and 0 < int(number) <= BIGGEST else None
+
+
+def _of_its_past(slots: Slots, id_: int) -> Read:
+    """What became of a message: its states, until when it waited, what freed it, and where it belongs."""
     if slots.take("ever"):
         slots.take("state"), slots.take("thing", "message"), slots.take("intent", "freed")
         return (WhyMessage(message=id_, about="history"),)
@@ -96,6 +104,11 @@ def message(slots: Slots) -> Read:
         return (WhyMessage(message=id_, about="point"),)
     if slots.take("intent", "life"):
         return (WhyMessage(message=id_, about="history"),)
+    return None
+
+
+def _of_its_state(slots: Slots, id_: int) -> Read:
+    """What a message is: why, what it says, its state, its codes."""
     if slots.has("intent", "why") or slots.has("group", "waits_for"):
         slots.take("intent", "why"), slots.take("group", "waits_for"), slots.take("state"), slots.take("severity")
         slots.take("subject", "ebix"), slots.take("field", "ebix")
@@ -156,17 +169,10 @@ def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
     if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
         return None
-    either = bool({"or", "ou", "of"} & set(slots.asked.tokens))
-    if slots.has("state", "quarantined") and slots.has("state", "accepted") and not either:
-        return None  # waited and is accepted now: not one state or the other
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
-    if thing is None:
+    if thing is None or _of_states(slots, thing):
         return None
-    if slots.has("state") and MEANING & set(slots.asked.tokens):
-        return None  # what a state means is documented
-    if thing == "request" and STATES_ASKED & set(slots.asked.tokens) and not slots.has("number_is"):
-        return None  # which states a request can have is documented
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
     if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
@@ -216,6 +222,15 @@ def stored(slots: Slots) -> Read:
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+def _of_states(slots: Slots, thing: str) -> bool:
+    """Whether it asks about states themselves, which are documented, or about two of a message after each other."""
+    tokens = set(slots.asked.tokens)
+    waited = slots.has("state", "quarantined") and slots.has("state", "accepted")
+    meaning = slots.has("state") and bool(MEANING & tokens)
+    which = thing == "request" and bool(STATES_ASKED & tokens) and not slots.has("number_is")
+    return (waited and not {"or", "ou", "of"} & tokens) or meaning or which
 
 
 def _number(slots: Slots, slot: str) -> int | None:
@@ -378,6 +393,11 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
         return "list" if by is None else "count"
     if by is not None:
         return "count"
+    return _how_many(slots, thing, listed=bool(listed), occurred=bool(occurred), asks=asks, sure=sure)
+
+
+def _how_many(slots: Slots, thing: str, *, listed: bool, occurred: bool, asks: bool, sure: bool) -> str | None:
+    """A list, or whether there is one; nothing where too little is said of what is meant."""
     state = slots.take("intent", "state") and thing in ("request", "envelope", "ticket")
     told = (
         slots.has("code")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from energycomm.config import load
 from energycomm.errors import ExitCode
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import Gateway, open_store
+
+if TYPE_CHECKING:
+    from energycomm.bulk.backfilling import Lacking
 
 MOST_FAULTS = 20
 """Access points that could not be derived which are shown; JSON has all."""
@@ -54,6 +57,13 @@ def backfill(
             with told_buckets("buckets written") as watch:
                 found.fill(store, gateway.writer, watch)
             found.clear()
+    _tell(found, dry_run=dry_run, json=json)
+    if found.faults:
+        raise typer.Exit(ExitCode.UNREADABLE)
+
+
+def _tell(found: Lacking, *, dry_run: bool, json: bool) -> None:
+    """What was lacking, and what became of it."""
     rows = [(*what, number) for what, number in sorted(found.counts.items())]
     if json:
         print_json(
@@ -81,5 +91,3 @@ def backfill(
             typer.echo(f"{market} {point} was left as it is: {fault}", err=True)
         if len(found.faults) > MOST_FAULTS:
             typer.echo(f"and {len(found.faults) - MOST_FAULTS} more: --json tells all", err=True)
-    if found.faults:
-        raise typer.Exit(ExitCode.UNREADABLE)

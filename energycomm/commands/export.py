@@ -66,17 +66,11 @@ def export(
     """
     # Arrow takes a moment to load: no other command waits for it.
     from energycomm.export.rows import subject_of
-    from energycomm.export.subjects import DISPUTES, Selection
+    from energycomm.export.subjects import DISPUTES
 
     subject_of(subject)
     chosen = _format(form, to)
-    selection = Selection(
-        markets=tuple(name.upper() for name in market or ()),
-        access_points=tuple(access_point or ()),
-        segments=tuple(segment or ()),
-        first=None if first is None else day_of("--from", first),
-        last=None if last is None else day_of("--until", last),
-    )
+    selection = _selection(market, access_point, segment, first, last)
     config = load()
     _check_folder(to)
     # Small exports are made sooner by one process: docs/scaling.md has the figures.
@@ -89,8 +83,23 @@ def export(
         typer.echo(line, err=True)
     if json:
         print_json({**told, "archived": [one.name for one in away]})
-        return
-    print_facts(told.items())
+    else:
+        print_facts(told.items())
+
+
+def _selection(
+    market: list[str] | None, access_point: list[str] | None, segment: list[str] | None, first: str | None,
+    last: str | None,
+) -> Selection:  # fmt: skip
+    from energycomm.export.subjects import Selection
+
+    return Selection(
+        markets=tuple(name.upper() for name in market or ()),
+        access_points=tuple(access_point or ()),
+        segments=tuple(segment or ()),
+        first=None if first is None else day_of("--from", first),
+        last=None if last is None else day_of("--until", last),
+    )
 
 
 _Answer: TypeAlias = "tuple[dict[str, Any], tuple[Archive, ...]]"

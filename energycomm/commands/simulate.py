@@ -130,6 +130,26 @@ def simulate(
         _write_plain(simulator, out, flat_type, flat_file, seed, json=json)
         return
     faults = _faults(simulator, fault or (), months)
+    _check(simulator, encrypt, follow, faults)
+    day = None if follow is None else follow.date()
+    months = months or (max(MONTHS, simulator.fault_months) if faults.rates else MONTHS)
+    scenario = Scenario(access_points, months, seed, first.date(), daily_share, faults, follow=day)
+    counts = _played(simulator, scenario, out, encrypt)
+    if json:
+        print_json({"out": str(out), **to_builtins(counts)})
+    else:
+        typer.echo(f"{_summary(counts)} in {out}")
+
+
+def _played(simulator: Simulator, scenario: Scenario, out: Path, encrypt: str | None) -> Count:
+    try:
+        return simulator.simulate(scenario, out, encrypt)
+    except FileExistsError as error:
+        raise UserError(f"{error}.", "Use another folder, or empty this one.") from None
+
+
+def _check(simulator: Simulator, encrypt: str | None, follow: datetime | None, faults: FaultRates) -> None:
+    """Refuse what a market does not play."""
     if encrypt is not None and encrypt not in simulator.schemes:
         known = ", ".join(simulator.schemes) or "none"
         raise UserError(f"{encrypt!r} is no encryption of this market.", f"Schemes: {known}.")
@@ -137,18 +157,6 @@ def simulate(
         raise UserError("In this market no flux of daily measures follows another.", "Leave out --follow.")
     if follow is not None and faults.rates:
         raise UserError("Faults are not played while fluxes follow one another.", "Leave out --fault or --follow.")
-    day = None if follow is None else follow.date()
-    if months is None:
-        months = max(MONTHS, simulator.fault_months) if faults.rates else MONTHS
-    scenario = Scenario(access_points, months, seed, first.date(), daily_share, faults, follow=day)
-    try:
-        counts = simulator.simulate(scenario, out, encrypt)
-    except FileExistsError as error:
-        raise UserError(f"{error}.", "Use another folder, or empty this one.") from None
-    if json:
-        print_json({"out": str(out), **to_builtins(counts)})
-    else:
-        typer.echo(f"{_summary(counts)} in {out}")
 
 
 @recorded("simulate-answers")

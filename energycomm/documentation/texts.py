@@ -324,7 +324,9 @@ def declared() -> Iterator[Text]:
         "mistakes of fields": (_numbered(f"{words}.") for words in fielderrors.WORDS.values()),
         "what parsers say": parsers.SAYINGS,
         "what schemas demand": (OTHERWISE, *(words for _, words in DEMANDS)),
-        "states of a reading": ("current", "replaced"),
+        "states of a campaign and its items": (
+            one for held in (tables.campaign, tables.campaign_item) for one in str(held.c.state.comment).split(", ")
+        ),
         "roles": (str(role) for role in Role),
         "what stays of a customer": (words for told in (*STAYING, EVIDENCE, COPIES) for words in told),
         "reasons to erase one": REASONS.values(),
@@ -334,15 +336,12 @@ def declared() -> Iterator[Text]:
         "words of the Kernel": FRENCH,
         "values of comments": (*COMMENT_WORDS["en"].values(), OPENING_WORDS["en"].strip()),
         "markets of rules": ("common",),
-        "directions of a channel": ("in", "out"),
+        "directions of a channel, states of a reading": ("in", "out", "current", "replaced"),
         "states of a worker": ("starting", "idle", "working", "stopping", "gone"),
         "states of a job": ("waiting", "working", "done", "failed"),
         "states of a password": ("none", "valid", "initial", "expired", "disabled"),
     }.values():
         yield from words
-    for table, column in (("campaign", "state"), ("campaign_item", "state")):
-        comment = tables.metadata.tables[table].c[column].comment or ""
-        yield from comment.split(", ")
 
 
 def _numbered(template: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, tzinfo
+from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import Engine, select
@@ -137,22 +138,24 @@ def list_owed(
     values = [value for _, given in where for value in given]
     with reading(engine) as connection:
         rows = driver_of(connection).rows(sql, (*values, limit))
-    return [
-        OwedAnswer(
-            message_id=number,
-            market=code,
-            access_point=point,
-            reference=reference,
-            requester=requester,
-            object_code=object_code,
-            requested_date=None if day is None else date.fromisoformat(day),
-            text=text,
-            received_at=instant(received_at),
-            answer_by=None if by is None else instant(by).astimezone(zones.get(code, UTC)),
-            late=by is not None and by < now,
-        )
-        for number, code, point, reference, requester, object_code, day, text, received_at, by in rows
-    ]
+    return [_owed(row, zones, now) for row in rows]
+
+
+def _owed(row: tuple[Any, ...], zones: Mapping[str, tzinfo], now: int) -> OwedAnswer:
+    number, code, point, reference, requester, object_code, day, text, received_at, by = row
+    return OwedAnswer(
+        message_id=number,
+        market=code,
+        access_point=point,
+        reference=reference,
+        requester=requester,
+        object_code=object_code,
+        requested_date=None if day is None else date.fromisoformat(day),
+        text=text,
+        received_at=instant(received_at),
+        answer_by=None if by is None else instant(by).astimezone(zones.get(code, UTC)),
+        late=by is not None and by < now,
+    )
 
 
 def place_of(owed: OwedAnswer) -> str:

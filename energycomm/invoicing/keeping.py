@@ -9,7 +9,7 @@ readings come does not matter, and a second run has nothing to do.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -110,8 +110,7 @@ def _after(checker: InvoiceCheck, one: CheckedInvoice) -> int | None:
 
 def _due(connection: Connection, place: changelog.Place, digest: str) -> list[tuple[str, str]]:
     """Market and number of the invoices to be checked."""
-    h, i, k = tables.invoice_check_head.c, tables.invoice_message.c, tables.kernel_message.c
-    x, g = tables.invoice_check.c, tables.DOMAIN["grid_charge"].c
+    h, i, x = tables.invoice_check_head.c, tables.invoice_message.c, tables.invoice_check.c
     head = connection.execute(select(h.store, h.upto, h.tables)).first()
     floor = connection.execute(select(tables.change_head.c.floor)).scalar_one()
     followed = head is not None and (head.store, head.tables) == (place.store, digest)
@@ -128,9 +127,15 @@ def _due(connection: Connection, place: changelog.Place, digest: str) -> list[tu
         return sorted(counts)
     if not counts or (head.upto == place.number and not grown):
         return []
-    b, log = tables.change_batch.c, tables.change_log.c
+    return _touched(connection, head.upto, place.number, grown)
+
+
+def _touched(connection: Connection, upto: int, number: int, grown: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Market and number of the invoices that changes between two batches touch, and of those that have grown."""
+    i, k, x = tables.invoice_message.c, tables.kernel_message.c, tables.invoice_check.c
+    g, b, log = tables.DOMAIN["grid_charge"].c, tables.change_batch.c, tables.change_log.c
     # Messages that wait are in no domain table, so that the log does not tell of them.
-    since_then = (b.number > head.upto, b.number <= place.number)
+    since_then = (b.number > upto, b.number <= number)
     both = tables.change_batch.join(tables.change_log, log.batch == b.id)
     logged = (tables.metadata.tables[name] for name in changelog.LOGGED)
     changed = union(

@@ -60,6 +60,18 @@ def _readings(drafter: Drafter, life: Life, step: Step) -> list[str]:
     return []
 
 
+def _installation(place: Place) -> str:
+    return f"""      <Adresse_Installation>
+         <Num_Rue>{place.number}</Num_Rue>
+         <Rue>{place.street}</Rue>
+         <Code_Postal>{place.postal_code}</Code_Postal>
+         <Code_Commune>{place.municipality}</Code_Commune>
+         <Libelle_Commune>{place.town}</Libelle_Commune>
+         <Pays>FRANCE</Pays>
+      </Adresse_Installation>
+"""
+
+
 def _holder(customer: Customer, place: Place) -> str:
     if customer.company:
         category, residence = "PRO", ""
@@ -162,15 +174,7 @@ def event(drafter: Drafter, life: Life, step: Step, affaire: str | None) -> Draf
          <Origine_Evenement>0</Origine_Evenement>
          <Nature_Evenement>{nature}</Nature_Evenement>
 {opened}{operation}{read}      </Evenement_Declencheur>
-      <Adresse_Installation>
-         <Num_Rue>{place.number}</Num_Rue>
-         <Rue>{place.street}</Rue>
-         <Code_Postal>{place.postal_code}</Code_Postal>
-         <Code_Commune>{place.municipality}</Code_Commune>
-         <Libelle_Commune>{place.town}</Libelle_Commune>
-         <Pays>FRANCE</Pays>
-      </Adresse_Installation>
-      <Situation_Contractuelle>
+{_installation(place)}      <Situation_Contractuelle>
          <Etat_Contractuel>{"RESILIE" if step.leaves else "EN SERVICE"}</Etat_Contractuel>
          <Ref_Situation_Contractuelle>{codes.contract_of(life, after)}</Ref_Situation_Contractuelle>
          <Date_Mise_En_Service>{in_service}</Date_Mise_En_Service>

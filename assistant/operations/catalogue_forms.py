@@ -31,12 +31,12 @@ def rules(slots: Slots) -> Read:
     if not _of_rules(slots, at):
         return None
     markets = [one for one in slots.values("market") if one not in ("all", "common")]
-    (
-        slots.take("subject", "rule"),
-        slots.take("intent", "distinct", "why"),
-        slots.take("intent", "occurred") if slots.has("subject", "ebix") else None,
-        slots.take("stored") if at is not None else None,
-    )
+    slots.take("subject", "rule")
+    slots.take("intent", "distinct", "why")
+    if slots.has("subject", "ebix"):
+        slots.take("intent", "occurred")
+    if at is not None:
+        slots.take("stored")
     if len(markets) == 2:
         against = _against(slots, markets)
         if against is not None:
@@ -108,7 +108,9 @@ def _lacking(slots: Slots, at: int | None) -> bool:
         if first.end <= one.start and any(0 <= rule.start - one.end <= 2 for rule in named):
             slots.mark([one])
             slots.void |= {other.start for other in slots.of_all(("not", "without", "except"))}
-            slots.take("intent", "without"), slots.take("not"), slots.take("without")
+            slots.take("intent", "without")
+            slots.take("not")
+            slots.take("without")
             return True
         if first.end <= one.start < at and len(mentions(slots)) == 1:
             slots.mark([one])
@@ -127,7 +129,8 @@ def _against(slots: Slots, markets: list[str]) -> Read:
     if not (count or yes_no(slots) or slots.has("intent", "exists")):
         return None
     fewer = bool(slots.take("intent", "fewer"))
-    slots.take("intent", "more", "exists", "top", "bottom", "fewer"), slots.take("than")
+    slots.take("intent", "more", "exists", "top", "bottom", "fewer")
+    slots.take("than")
     found = restricted(slots)
     ordered = tuple(reversed(markets)) if fewer else tuple(markets)
     how = "difference" if count else "outnumbers"
@@ -150,8 +153,12 @@ def _asked(
     wide = where.wide is not None or where.narrow is not None
     least, most = (None, None) if wide else bounds(slots)
     listed, exists = slots.take("intent", "list", "compare"), slots.take("intent", "exists", "use")
-    slots.take("thing", "message"), slots.take("each"), slots.take("group", "code") if where != RuleFilter() else None
-    slots.take("thing", "envelope"), slots.take("fact")
+    slots.take("thing", "message")
+    slots.take("each")
+    if where != RuleFilter():
+        slots.take("group", "code")
+    slots.take("thing", "envelope")
+    slots.take("fact")
     if head is None and two and (count or top or bottom or slots.has("group", "market")):
         head = Mention("market", 0, 0, each=True)
     if head is None:
@@ -218,7 +225,8 @@ def only_there(slots: Slots) -> Read:
     if not what or (both and what == "rule"):
         return None
     lists = slots.take("list") if what == "code" else []
-    slots.take("market", "common") if both else None
+    if both:
+        slots.take("market", "common")
     if len(markets) == 1 and alone and what not in ("rule", "code"):
         return _alone(slots, what, markets[0])
     if len(markets) == 1:
@@ -226,13 +234,17 @@ def only_there(slots: Slots) -> Read:
         if what == "rule" and not told:
             return None
         slots.mark([*named, *denial])
-        slots.take("intent", "without", "list", "exists"), slots.take("subject", "rule")
+        slots.take("intent", "without", "list", "exists")
+        slots.take("subject", "rule")
         return Asking("ask_market", tuple(name for name in slots.asked.markets if name != markets[0]))
     here, there = (markets[0], markets[1]) if both else _direction(slots, named, denial)
     slots.mark([*named, *denial])
-    slots.take("market"), slots.take("subject", "rule")
+    slots.take("market")
+    slots.take("subject", "rule")
     slots.take("intent", "without", "both", "list", "exists", "more", "compare", "use", "occurred", "distinct")
-    slots.take("group", "kind", "code"), slots.take("thing", "message"), slots.take("subject", "code")
+    slots.take("group", "kind", "code")
+    slots.take("thing", "message")
+    slots.take("subject", "code")
     where = RuleFilter() if what in ("list", "code") else without_markets(restricted(slots, deny=False).where)
     count = bool(slots.take("intent", "count"))
     _mark(slots, Mention(what, 0, 0)) if what not in ("rule", "list", "code") else None  # type: ignore[arg-type]
@@ -252,8 +264,13 @@ def _next_to(one: Match, named: list[Match]) -> bool:
 def _alone(slots: Slots, what: str, market: str) -> Read:
     """What one market has and no other."""
     first, *others = [name for name in slots.asked.markets if name != market]
-    slots.take("market"), slots.take("only"), slots.take("subject", "rule"), slots.take("not"), slots.take("than")
-    slots.take("intent", "list", "exists", "occurred", "use", "without", "distinct"), slots.take("subject", "code")
+    slots.take("market")
+    slots.take("only")
+    slots.take("subject", "rule")
+    slots.take("not")
+    slots.take("than")
+    slots.take("intent", "list", "exists", "occurred", "use", "without", "distinct")
+    slots.take("subject", "code")
     count = bool(slots.take("intent", "count"))
     where = RuleFilter() if what == "list" else without_markets(restricted(slots, deny=False).where)
     _mark(slots, Mention(what, 0, 0)) if what != "list" else None  # type: ignore[arg-type]

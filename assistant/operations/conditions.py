@@ -174,7 +174,9 @@ def _stranger(slots: Slots) -> Asking | None:
     named = slots.of("unknown_name")
     if not named or slots.has("script") or not (slots.has("repair") or slots.has("field", "repair")):
         return None
-    slots.take("unknown_name"), slots.take("repair"), slots.take("field", "repair")
+    slots.take("unknown_name")
+    slots.take("repair")
+    slots.take("field", "repair")
     slots.take("intent", "use", "list")
     return Asking("no_script", (), named[0].value)
 
@@ -208,7 +210,8 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
             where[name] = one.value
         slots.take(slot, one.value)
     slots.take("field", "kinds", "class", "severity", "sentence", "set", "field")
-    slots.take("thing", "message") if not slots.has("state") or where["kinds"] or where["markets"] else None
+    if not slots.has("state") or where["kinds"] or where["markets"]:
+        slots.take("thing", "message")
 
 
 def _counts_as(slots: Slots, one: Match) -> bool:
@@ -282,7 +285,8 @@ def _severity(slots: Slots) -> str | None:
     meant = {one.value for one in named} - denied or {"error", "warning"} - denied if named else set()
     slots.take("severity")
     if named:
-        slots.take("only"), slots.take("group", "code")
+        slots.take("only")
+        slots.take("group", "code")
     return next(iter(meant)) if len(meant) == 1 else None
 
 
@@ -314,7 +318,9 @@ def _presence(
             head = one
         elif deny and one.attribute in ABSENT and (slots.denied(place, "not", "without") or _denied_after(slots, one)):
             missing.append(one.attribute)
-            slots.take("intent", "without"), slots.take("without"), slots.take("not")
+            slots.take("intent", "without")
+            slots.take("without")
+            slots.take("not")
         elif (one.attribute == "repair" and _adjective(slots, one)) or (
             optional and at is not None and at < one.start and one.attribute not in missing
         ):
@@ -324,7 +330,8 @@ def _presence(
     same = [one for one in having if one not in missing and (head is None or head.attribute != one)]
     known = {"ebix": where.get("ebix"), "repair": where.get("repair")}
     kept = tuple(dict.fromkeys(one for one in same if not known.get(one)))
-    slots.take("intent", "both") if len(kept) > 1 else None
+    if len(kept) > 1:
+        slots.take("intent", "both")
     return kept, tuple(dict.fromkeys(missing)), head
 
 
@@ -350,7 +357,8 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     slots.take("field", "validity")
     if days.known or today:
         slots.days()
-        slots.take("not") if off else None
+        if off:
+            slots.take("not")
     last = days.until - timedelta(days=1) if days.until else None
     day = days.day or days.since or last or (slots.today if today else None)
     where["on"] = day if not began and not off else None

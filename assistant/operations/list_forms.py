@@ -29,12 +29,17 @@ def code_lists(slots: Slots) -> Read:
     if slots.has("listed"):
         slots.take("number")
     name, listed = _list_name(slots, about), slots.one("listed")
-    slots.take("intent", "list", "exists", "use", "distinct"), slots.take("group", "code")
-    slots.take("field", "sentence", "validity"), slots.take("subject", "code")
-    slots.take("thing", "message") if name else None
+    slots.take("intent", "list", "exists", "use", "distinct")
+    slots.take("group", "code")
+    slots.take("field", "sentence", "validity")
+    slots.take("subject", "code")
+    if name:
+        slots.take("thing", "message")
     unknown = slots.values("unknown_name")
     if unknown and about:
-        slots.take("unknown_name"), markets_of(slots), slots.take("intent", "count")
+        slots.take("unknown_name")
+        slots.take("intent", "count")
+        markets_of(slots)
         return Asking("no_list", (), unknown[0])
     often = {"common", "frequent", "often", "frequents", "souvent", "vaakst", "voorkomende"} & set(slots.asked.tokens)
     if often and slots.has("intent", "top") and not about_list:
@@ -66,7 +71,10 @@ def _spread(slots: Slots, name: str | None) -> Read:
         return None
     for one in markets:
         slots.used |= set(range(one.start, one.end))
-    slots.take("group", "market"), slots.take("field", "markets"), slots.take("each"), slots.take("subject", "list")
+    slots.take("group", "market")
+    slots.take("field", "markets")
+    slots.take("each")
+    slots.take("subject", "list")
     slots.take("intent", "count", "since", "more")
     least, most = bounds(slots)
     how = "bottom" if bottom else "top" if top or longest else "groups"

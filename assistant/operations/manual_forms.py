@@ -35,15 +35,19 @@ def codes(slots: Slots) -> Read:
     """An exit code or a code of the gateway, and what to do about it."""
     exit_code = slots.one("exit_code")
     gateway = slots.one("gateway")
-    slots.take("field", "sentence"), slots.take("intent", "list"), slots.take("subject", "code")
-    slots.take("group", "code"), slots.take("field", "error_code")
+    slots.take("field", "sentence")
+    slots.take("intent", "list")
+    slots.take("subject", "code")
+    slots.take("group", "code")
+    slots.take("field", "error_code")
     if exit_code is not None:
         return (Manual(what="exit_code", name=exit_code),)
     if gateway is not None and not slots.has("thing"):
         return (Manual(what="code", how="todo" if slots.take("todo") else "one", name=gateway),)
     prefix = slots.one("gateway_prefix") if slots.has("subject", "code", "gateway") else None
     if prefix:
-        slots.take("subject", "code", "gateway"), slots.take("intent", "began", "list")
+        slots.take("subject", "code", "gateway")
+        slots.take("intent", "began", "list")
         how = "count" if slots.take("intent", "count") else "list"
         return (Manual(what="code", how=how, name=prefix),)  # type: ignore[arg-type]
     if slots.take("subject", "gateway"):
@@ -99,7 +103,8 @@ def setting(slots: Slots) -> Read:
     several = any(token in PLURALS for token in slots.asked.tokens)
     if about and several and scopes and not default:
         slots.mark(scopes[:1])
-        slots.take("group"), slots.take("topic")
+        slots.take("group")
+        slots.take("topic")
         how = "count" if slots.take("intent", "count") else "list"
         return (Manual(what="setting", how=how, section=scopes[0].value),)  # type: ignore[arg-type]
     names = slots.of("setting")
@@ -138,11 +143,13 @@ def command(slots: Slots) -> Read:
         asks = slots.take("field", "sentence") or slots.take("intent", "use")
         if long and asks:
             slots.mark(long[:1])
-            slots.take("intent", "use"), slots.take("field", "sentence")
+            slots.take("intent", "use")
+            slots.take("field", "sentence")
             return (Manual(what="command", name=long[0].value),)
         return None
     slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == "energycomm"}
-    slots.take("intent", "list", "use"), slots.take("field", "sentence")
+    slots.take("intent", "list", "use")
+    slots.take("field", "sentence")
     count = bool(slots.take("intent", "count"))
     several = any(token in PLURALS for token in slots.asked.tokens)
     beginning = slots.take("intent", "began")
@@ -190,6 +197,10 @@ def kernel_field(slots: Slots) -> Read:
         return None
     longest = max(names, key=lambda one: one.end - one.start)
     slots.mark([longest])
-    slots.take("subject", "field"), slots.take("field", "field", "sentence"), slots.take("intent", "list", "use")
-    slots.take("list", "unit"), slots.take("thing", "message"), slots.take("group", "type", "kind")
+    slots.take("subject", "field")
+    slots.take("field", "field", "sentence")
+    slots.take("intent", "list", "use")
+    slots.take("list", "unit")
+    slots.take("thing", "message")
+    slots.take("group", "type", "kind")
     return (Manual(what="field", name=longest.value),)

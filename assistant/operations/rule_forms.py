@@ -16,10 +16,19 @@ def compare(slots: Slots) -> Read:
         return None
     same = next((one for one in slots.values("field") if one in FIELDS and one != "sentence"), None)
     if slots.take("same") and same is not None and (yes_no(slots) or slots.has("intent", "exists")):
-        slots.take("field"), slots.take("subject"), slots.take("intent", "exists", "both", "why"), slots.take("class")
+        slots.take("field")
+        slots.take("subject")
+        slots.take("intent", "exists", "both", "why")
+        slots.take("class")
         return (CompareRules(one=codes[0], other=codes[1], same=same),)
-    slots.take("intent", "compare", "list", "both"), slots.take("each"), slots.take("than")
-    slots.take("field"), slots.take("severity"), slots.take("class"), slots.take("only"), slots.take("both")
+    slots.take("intent", "compare", "list", "both")
+    slots.take("each")
+    slots.take("than")
+    slots.take("field")
+    slots.take("severity")
+    slots.take("class")
+    slots.take("only")
+    slots.take("both")
     slots.take("subject", "ebix", "class")
     slots.take("subject", "rule", "code")
     slots.take("field", "sentence")
@@ -47,7 +56,9 @@ def one_rule(slots: Slots) -> Read:
     codes = [*slots.take("code"), *slots.take("unknown_code")]
     reasons = slots.values("ebix_reason")
     if not codes and len(reasons) == 1 and slots.has("field", "sentence") and not slots.has("list"):
-        slots.take("ebix_reason"), slots.take("field", "sentence", "ebix"), slots.take("subject", "ebix", "code")
+        slots.take("ebix_reason")
+        slots.take("field", "sentence", "ebix")
+        slots.take("subject", "ebix", "code")
         return (RuleField(code=reasons[0]),)
     if len(codes) != 1:
         return None
@@ -102,20 +113,28 @@ def _equal(slots: Slots, code: str) -> Read:
     """Whether the severity or class of a rule is one, or whether it has a script or an ebIX reason."""
     severities, classes = slots.values("severity"), slots.values("class")
     if len(severities) == 1 and not classes and not slots.has("field", "severity"):
-        slots.take("severity"), slots.take("only"), slots.take("intent", "exists")
+        slots.take("severity")
+        slots.take("only")
+        slots.take("intent", "exists")
         return (RuleField(code=code, fields=("severity",), equals=severities[0]),)
     if len(classes) == 1 and not severities:
-        slots.take("class"), slots.take("field", "class", "sentence"), slots.take("intent", "exists")
+        slots.take("class")
+        slots.take("field", "class", "sentence")
+        slots.take("intent", "exists")
         return (RuleField(code=code, fields=("class",), equals=classes[0]),)
     named = _named_value(slots)
     if named is not None and yes_no(slots):
         field, value = named
-        slots.take("intent", "exists"), slots.take("subject", "field", "ebix", "set", "script", "code")
-        slots.take("field", field, "field", "kinds", "sentence"), slots.take("intent", "why")
+        slots.take("intent", "exists")
+        slots.take("subject", "field", "ebix", "set", "script", "code")
+        slots.take("field", field, "field", "kinds", "sentence")
+        slots.take("intent", "why")
         return (RuleField(code=code, fields=(field,), equals=value),)
     if slots.has("repair") and yes_no(slots):
-        slots.take("repair"), slots.take("field", "repair")
-        slots.take("intent", "exists", "list"), slots.take("subject", "script")
+        slots.take("repair")
+        slots.take("field", "repair")
+        slots.take("intent", "exists", "list")
+        slots.take("subject", "script")
         return (RuleField(code=code, fields=("repair",), equals=""),)
     return None
 

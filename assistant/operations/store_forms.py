@@ -76,12 +76,16 @@ def _numbered(slots: Slots) -> int | None:
 def _of_its_past(slots: Slots, id_: int) -> Read:
     """What became of a message: its states, until when it waited, what freed it, and where it belongs."""
     if slots.take("ever"):
-        slots.take("state"), slots.take("thing", "message"), slots.take("intent", "freed")
+        slots.take("state")
+        slots.take("thing", "message")
+        slots.take("intent", "freed")
         return (WhyMessage(message=id_, about="history"),)
     waits = slots.of("until")
     if waits and slots.has("state", "quarantined"):
         slots.mark(waits)
-        slots.take("state"), slots.take("thing", "message"), slots.take("field", "validity")
+        slots.take("state")
+        slots.take("thing", "message")
+        slots.take("field", "validity")
         slots.take("intent", "since")
         return (
             WhyMessage(
@@ -93,13 +97,19 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
     slots.take("intent", "list", "exists")
     slots.take("field", "sentence")
     if slots.has("intent", "since") and slots.has("state"):
-        slots.take("intent", "since"), slots.take("state"), slots.take("field", "validity")
+        slots.take("intent", "since")
+        slots.take("state")
+        slots.take("field", "validity")
         return (WhyMessage(message=id_, about="history"),)
     if slots.take("intent", "freed") or slots.has("group", "by"):
-        slots.take("state"), slots.take("group", "by"), slots.take("intent", "occurred")
+        slots.take("state")
+        slots.take("group", "by")
+        slots.take("intent", "occurred")
         return (WhyMessage(message=id_, about="freed"),)
     if slots.has("thing", "access_point") and not slots.has("intent", "why"):
-        slots.take("thing", "access_point"), slots.take("group", "access_point"), slots.take("field", "kinds", "field")
+        slots.take("thing", "access_point")
+        slots.take("group", "access_point")
+        slots.take("field", "kinds", "field")
         slots.take("topic")
         return (WhyMessage(message=id_, about="point"),)
     if slots.take("intent", "life"):
@@ -110,22 +120,36 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
 def _of_its_state(slots: Slots, id_: int) -> Read:
     """What a message is: why, what it says, its state, its codes."""
     if slots.has("intent", "why") or slots.has("group", "waits_for"):
-        slots.take("intent", "why"), slots.take("group", "waits_for"), slots.take("state"), slots.take("severity")
-        slots.take("subject", "ebix"), slots.take("field", "ebix")
+        slots.take("intent", "why")
+        slots.take("group", "waits_for")
+        slots.take("state")
+        slots.take("severity")
+        slots.take("subject", "ebix")
+        slots.take("field", "ebix")
         return (WhyMessage(message=id_),)
     if slots.take("fact") and not slots.has("state"):
-        slots.take("thing", "envelope"), slots.take("group"), slots.take("field", "markets", "kinds")
-        slots.take("subject", "kind"), slots.take("intent", "when", "occurred", "since"), slots.take("market", "all")
+        slots.take("thing", "envelope")
+        slots.take("group")
+        slots.take("field", "markets", "kinds")
+        slots.take("subject", "kind")
+        slots.take("intent", "when", "occurred", "since")
+        slots.take("market", "all")
         return (WhyMessage(message=id_, about="facts"),)
     if slots.has("subject", "rule") and (slots.has("severity", "error") or slots.has("state")):
-        slots.take("subject", "rule"), slots.take("severity"), slots.take("state"), slots.take("group", "rule")
+        slots.take("subject", "rule")
+        slots.take("severity")
+        slots.take("state")
+        slots.take("group", "rule")
         return (WhyMessage(message=id_, about="codes"),)
     if slots.take("intent", "state") or slots.has("state"):
         slots.take("state")
         return (WhyMessage(message=id_, about="state"),)
     if slots.has("subject", "code", "rule") or slots.has("group", "code"):
-        slots.take("subject", "code", "rule"), slots.take("group", "code", "rule"), slots.take("field", "error_code")
-        slots.take("intent", "count"), slots.take("severity")
+        slots.take("subject", "code", "rule")
+        slots.take("group", "code", "rule")
+        slots.take("field", "error_code")
+        slots.take("intent", "count")
+        slots.take("severity")
         return (WhyMessage(message=id_, about="codes"),)
     return (WhyMessage(message=id_),)
 
@@ -142,16 +166,19 @@ def point_life(slots: Slots) -> Read:
     events = slots.has("intent", "life")
     if point is None or (slots.has("intent", "count", "top", "average") and not events):
         return None
-    slots.take("intent", "count") if events else None
+    if events:
+        slots.take("intent", "count")
     slots.take("thing", "access_point")
     if slots.take("supplied"):
-        slots.take("intent", "today", "exists"), slots.take("field", "validity")
+        slots.take("intent", "today", "exists")
+        slots.take("field", "validity")
         day = slots.days()
         return (
             PointLife(access_point=point, about="supplied", since=day.day or day.since, market=slots.one("market")),
         )
     slots.take("intent", "life", "list")
-    slots.take("topic"), slots.take("field", "sentence")
+    slots.take("topic")
+    slots.take("field", "sentence")
     market = slots.one("market")
     days = slots.days()
     return (PointLife(access_point=point, since=days.since, until=days.until, market=market),)
@@ -161,7 +188,8 @@ def versions(slots: Slots) -> Read:
     """The versions of the rules that the store was judged by."""
     if not slots.take("thing", "rules_version") or slots.has("intent", "changed", "count", "compare"):
         return None
-    slots.take("intent", "list", "today", "use"), slots.take("field", "sentence", "kinds")
+    slots.take("intent", "list", "today", "use")
+    slots.take("field", "sentence", "kinds")
     return (Versions(what="rules"),)
 
 
@@ -181,24 +209,27 @@ def stored(slots: Slots) -> Read:
     if how is None:
         return None
     if unknown:
-        (
-            slots.take("severity"),
-            slots.take("state"),
-            slots.take("group", "code"),
-            slots.take("intent", "occurred", "list"),
-        )
+        slots.take("severity")
+        slots.take("state")
+        slots.take("group", "code")
+        slots.take("intent", "occurred", "list")
         return (RuleField(code=unknown[0]),)
     codes = slots.take("code")
     if len(codes) > 1:
         return None
     if codes:
-        slots.take("group", "code"), slots.take("subject", "code"), slots.take("severity", "error")
+        slots.take("group", "code")
+        slots.take("subject", "code")
+        slots.take("severity", "error")
         slots.take("subject", "rule")
     gateway = slots.one("gateway") if thing == "incident" else None
     prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
     if prefix:
-        slots.take("group", "code"), slots.take("subject", "code"), slots.take("severity", "error")
-        slots.take("intent", "began"), slots.take("field", "error_code")
+        slots.take("group", "code")
+        slots.take("subject", "code")
+        slots.take("severity", "error")
+        slots.take("intent", "began")
+        slots.take("field", "error_code")
     code = gateway or (codes[0] if codes else prefix)
     least, most = _bounds(slots, by)
     plan = Stored(
@@ -251,8 +282,12 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     things = slots.values("thing")
     freed = slots.has("intent", "freed") and not {"ticket", "request", "envelope"} & set(things)
     if freed:
-        slots.take("intent", "freed"), slots.take("thing", "message"), slots.take("state", "quarantined", "stuck")
-        slots.take("subject", "script"), slots.take("field", "repair"), slots.take("repair")
+        slots.take("intent", "freed")
+        slots.take("thing", "message")
+        slots.take("state", "quarantined", "stuck")
+        slots.take("subject", "script")
+        slots.take("field", "repair")
+        slots.take("repair")
         return "freed", True
     for one in ("ticket", "notification", "acknowledgement", "incident", "request", "envelope"):
         of_envelope = one == "envelope" and slots.has("envelope") and (slots.has("kind") or "message" in things)
@@ -264,7 +299,9 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         return "incident", False
     grouped = slots.has("number_is") or slots.has("intent", "top", "bottom", "average")
     if "message" in things or ("access_point" in things and (slots.has("state") or slots.has("code") or grouped)):
-        slots.take("thing", "message"), slots.take("thing", "finding"), slots.take("thing", "envelope")
+        slots.take("thing", "message")
+        slots.take("thing", "finding")
+        slots.take("thing", "envelope")
         return "message", "message" in things
     if "access_point" in things:
         slots.take("thing", "access_point")
@@ -297,7 +334,9 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
     coded = slots.has("code") or slots.has("gateway")
     slots.take("stored")
     if slots.has("kind"):
-        slots.take("group", "kind"), slots.take("field", "kinds"), slots.take("subject", "kind")
+        slots.take("group", "kind")
+        slots.take("field", "kinds")
+        slots.take("subject", "kind")
         groups = [one for one in groups if one != "kind"]
     phrases = {one.value for one in slots.of("group") if one.end - one.start > 1}
     if thing == "freed":
@@ -321,12 +360,15 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
     if found is None and thing == "message" and slots.has("subject", "code") and not coded and not said:
         found = "code"
     if found is not None:
-        slots.take("group", found), slots.take("subject", "rule" if found == "rule" else "code")
+        slots.take("group", found)
+        slots.take("subject", "rule" if found == "rule" else "code")
         if found == "code":
             slots.take("field", "error_code")
-            slots.take("state", "rejected") if not slots.has("thing") else None
+            if not slots.has("thing"):
+                slots.take("state", "rejected")
         if found in ("kind", "type"):
-            slots.take("subject", "kind"), slots.take("field", "kinds")
+            slots.take("subject", "kind")
+            slots.take("field", "kinds")
         slots.take("field", "markets", "class")
     return found  # type: ignore[return-value]
 
@@ -339,7 +381,8 @@ def _points_counted(slots: Slots) -> bool:
     if not near or slots.has("number_is") or slots.has("point"):
         return False
     slots.mark(points)
-    slots.take("group", "access_point"), slots.take("stored")
+    slots.take("group", "access_point")
+    slots.take("stored")
     return True
 
 
@@ -359,7 +402,8 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
     listed = slots.take("intent", "list")
     occurred = slots.take("intent", "occurred")
     asks = yes_no(slots)
-    slots.take("topic"), slots.take("intent", "exists", "use")
+    slots.take("topic")
+    slots.take("intent", "exists", "use")
     count = slots.take("intent", "count")
     if slots.take("intent", "average"):
         slots.take("field", "validity")
@@ -408,7 +452,8 @@ def _how_many(slots: Slots, thing: str, *, listed: bool, occurred: bool, asks: b
         or slots.has("period")
     )
     numbered = slots.has(thing)
-    slots.take("intent", "life") if numbered else None
+    if numbered:
+        slots.take("intent", "life")
     if (
         listed
         or told
@@ -426,12 +471,15 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     """The states that are meant; of a denied one all others."""
     known = STATES.get(thing, ())
     if thing == "request" and (slots.take("unanswered") or slots.take("state", "open")):
-        slots.take("state"), slots.take("not"), slots.take("without")
+        slots.take("state")
+        slots.take("not")
+        slots.take("without")
         return UNANSWERED
     if thing in ("message", "finding") and slots.take("state", "stuck"):
         return STUCK
     if slots.has("group", "waits_for"):
-        slots.take("group", "waits_for"), slots.take("state", "quarantined")
+        slots.take("group", "waits_for")
+        slots.take("state", "quarantined")
         return ("quarantined",) if thing in ("message", "finding") else ()
     named: list[str] = []
     denied: list[str] = []
@@ -456,7 +504,8 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
 
 def _class(slots: Slots, thing: str, by: str | None) -> str | None:
     if thing not in ("message", "ticket", "finding") or by == "operator":
-        slots.take("class", "grid_operator") if by == "operator" else None
+        if by == "operator":
+            slots.take("class", "grid_operator")
         return None
     slots.take("field", "class")
     return slots.one("class")

@@ -16,35 +16,11 @@ SPOKEN = ("filler", "intent", "howto", "todo", "amount")
 NAMING = ("english", "state", "kind", "thing", "subject")
 """Slots whose words are looked for in English: the pages are."""
 
-ASKING = frozenset(
-    (
-        "hold",
-        "holds",
-        "written",
-        "stay",
-        "stays",
-        "called",
-        "need",
-        "needs",
-        "needed",
-        "comes",
-        "come",
-        "happens",
-        "happen",
-        "happened",
-        "allowed",
-        "used",
-        "says",
-        "say",
-        "now",
-        "already",
-        "possible",
-        "names",
-        "name",
-        "concerns",
-        "concern",
-    )
-)
+ASKING = frozenset((
+    "hold", "holds", "written", "stay", "stays", "called", "need", "needs", "needed", "comes", "come",
+    "happens", "happen", "happened", "allowed", "used", "says", "say", "now", "already", "possible",
+    "names", "name", "concerns", "concern",
+))  # fmt: skip
 """Words that ask, and are no words of the vocabulary."""
 
 MOST_WORDS = 8

@@ -159,10 +159,13 @@ def _listed(
     if not fitting:
         return None
     _, _, best = max(fitting, key=lambda one: one[:2])
-    names = [name.strip() for one in best for name in one.cells[0][1].replace("`", "").split(",")]
+    shown = tuple(
+        (name.strip(), "; ".join(cell for _, cell in one.cells[1:] if cell))
+        for one in best
+        for name in one.cells[0][1].replace("`", "").split(",")
+    )
+    names = [name for name, _ in shown]
     told = say(language, "entries", n=len(names), what=best[0].cells[0][0])
-    shown = tuple((name, "; ".join(c for _, c in one.cells[1:] if c)) for one in best
-                  for name in map(str.strip, one.cells[0][1].replace("`", "").split(",")))  # fmt: skip
     proofs = (Proof(text=f"docs/{best[0].file}:{best[0].line}"),)
     values = (len(names),) if how == "count" else tuple(names)
     return Worked(sentence=told, table=Table(columns=("name", "about"), rows=shown), proofs=proofs, values=values)

@@ -167,12 +167,12 @@ def test_a_reader_that_cannot_start_is_done_without(
     assert any(line["event"] == "reader.lost" for line in log)
 
 
-def until(happened: Callable[[], bool], seconds: float) -> None:
+def until(happened: Callable[[], bool], seconds: float, every: float = 0.05) -> None:
     """Wait for something, at most so long."""
     deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(every)
 
 
 START = """
@@ -215,7 +215,8 @@ def test_nothing_outlives_a_run_that_is_killed(
                 count = "SELECT count(*) FROM member WHERE state = 'processing' AND committed > 3"
                 return bool(connection.exec_driver_sql(count).scalar())
 
-        until(lambda: stored() or running.poll() is not None, 60)
+        # A file is done in a tenth of a second.
+        until(lambda: stored() or running.poll() is not None, 60, every=0.001)
     assert running.poll() is None
     running.kill()
     running.wait()

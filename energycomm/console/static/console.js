@@ -118,7 +118,9 @@ if (written) {
 } else if (window.location.pathname.startsWith("/campaigns/")) {
   sessionStorage.removeItem(sessionStorage.getItem("sent"));
 }
-document.addEventListener("submit", (event) => { if (event.target.action.endsWith("/logout")) sessionStorage.clear(); });
+document.addEventListener("submit", (event) => {
+  if (event.target.getAttribute("action")?.endsWith("/logout")) sessionStorage.clear();
+});
 
 // A frame that scrolls is reached by keyboard, under the heading that it stands below.
 function reach() {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -214,11 +214,6 @@ def balanced(examples: Iterable[Example]) -> list[Example]:
                 continue
         kept.append(one)
     return kept
-
-
-def examples_of(examples: Iterable[Example], split: Split) -> Iterator[Example]:
-    """The examples of one split."""
-    return (one for one in examples if one.split == split)
 
 
 def _order(text: str) -> bytes:

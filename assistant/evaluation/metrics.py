@@ -13,11 +13,6 @@ def recall_at(ranking: Sequence[str], relevant: Collection[str], cut: int) -> fl
     return len(set(ranking[:cut]) & set(relevant)) / len(relevant) if relevant else 0.0
 
 
-def hit_at(ranking: Sequence[str], relevant: Collection[str], cut: int) -> float:
-    """1 when a relevant document is among the first `cut`."""
-    return float(any(key in relevant for key in ranking[:cut]))
-
-
 def reciprocal_rank(ranking: Sequence[str], relevant: Collection[str]) -> float:
     """1 over the rank of the first relevant document; 0 without one."""
     return next((1.0 / rank for rank, key in enumerate(ranking, start=1) if key in relevant), 0.0)

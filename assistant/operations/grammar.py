@@ -21,9 +21,6 @@ from assistant.operations.store_forms import message, point_life, stored, versio
 from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match, inflected, phrases
 
-TYPO = 0.5
-"""What a misspelt word costs a reading; a word that nothing takes costs 1."""
-
 _PARTS = re.compile(
     r"(?i)(?<=\w)\s*[,;]?\s+(?:and|et|en)\s+(?=(?:how\s+(?:many|often)|what|which|why|since when|combien|quel|quelle|"
     r"quels|quelles|pourquoi|depuis quand|hoeveel|wat|welke|welk|waarom|sinds wanneer)\b)|\?\s+(?=\w)"

@@ -425,11 +425,6 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
     return [one for one in found if one.slot not in weak or not inside(one)]
 
 
-def as_word(text: str) -> str:
-    """A word as it is compared."""
-    return plain(text)
-
-
 def said(understood: Understood) -> dict[str, Any]:
     """What was recognised, for those who want to see it."""
     slots = sorted({one.slot for one in understood.found} - {"filler"})

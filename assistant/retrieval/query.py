@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -97,11 +97,3 @@ class Found(Struct, frozen=True, kw_only=True):
     sparse: float | None = None
     rerank: float | None = None
     by_code: bool = False
-
-
-class Retriever(Protocol):
-    """Finds passages: `assistant.retrieval.search.Search` over an index, or a twin in memory for tests."""
-
-    def search(self, query: Query) -> list[Found]:
-        """The best passages, best first."""
-        ...

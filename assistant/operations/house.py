@@ -311,7 +311,7 @@ class House:
             yield self._store, ""
             return
         # The store's packages take long to import: only when it is asked.
-        from energycomm.pipeline.gateway import open_store
+        from energycomm.pipeline.opening import open_store
 
         try:
             opened = open_store(self.config)

@@ -49,7 +49,12 @@ _OF_CONDITIONS = (family.RuleField, family.CompareRules, family.RuleChanges)
 
 
 class _Rules(Struct, frozen=True, kw_only=True):
-    """The rules as they were read, and their names; `whole` with their conditions; `stamp` is the files' last change."""
+    """The rules as they were read, and their names.
+
+    Attributes:
+      stamp: the last change of a file.
+      whole: whether their conditions were read too.
+    """
 
     stamp: float
     whole: bool

@@ -89,9 +89,7 @@ def read_catalogue(
     files = [file for file in every if file.name != MARKET_FILE]
     for file in files:
         shown = file.relative_to(folder).as_posix()
-        reader = RuleFile(
-            file, shown, predicates, codes, own, particulars, examples=examples, expressions=expressions
-        )
+        reader = RuleFile(file, shown, predicates, codes, own, particulars, examples=examples, expressions=expressions)
         reader.read()
         if reader.pack:
             packs.add(reader.pack)

@@ -95,6 +95,8 @@ class Assistant:
         embedder = Remembering(open_embedder(config))
         opened = cls(config, index, embedder, open_rationale(config, embedder), open_generator(config), house=house)
         embedder.embed_queries(["warm"])  # the first run of a model costs more than all that follow
+        if house is not None:
+            house.prepare()
         return opened
 
     def beside(self, own: Searching) -> Assistant:

@@ -88,7 +88,7 @@ def _write(packed: Packed, folder: Path) -> None:
         wide = values.size > max(shape.inner, shape.hidden) or name in ("emb.pos", "emb.type")
         tensors[_bert_name(name)] = torch.from_numpy((values.reshape(-1, columns) if wide else values).copy())
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    tokenizer = _tokenizer(packed)
+    tokenizer = library_tokenizer(packed)
     tokenizer.save(str(folder / "tokenizer.json"))
     roles = {
         f"{role}_token": packed.vocabulary[packed.special[kind]]
@@ -117,7 +117,7 @@ def _write(packed: Packed, folder: Path) -> None:
     _json(folder / "config.json", config)
 
 
-def _tokenizer(packed: Packed) -> Any:
+def library_tokenizer(packed: Packed) -> Any:
     """The tokenizer, as the library tokenizers has it; it puts the model's first and last token around a text."""
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
     from tokenizers.models import Unigram

@@ -115,6 +115,11 @@ class House:
         """Let versions of documents be compared: an index was opened."""
         self._documents = documents
 
+    def prepare(self) -> None:
+        """Read rules and documentation, so that the first question waits for neither."""
+        self._rules()
+        tables.rows(self.docs)
+
     def _rules(self, *, whole: bool = False) -> _Rules:
         """The rules as their files are now.
 

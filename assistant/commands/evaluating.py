@@ -17,4 +17,4 @@ for command in (
     classifying.classifier,
     ablation.ablation,
 ):
-    app.command()(command)  # type: ignore[arg-type]
+    app.command()(command)

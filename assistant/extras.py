@@ -78,5 +78,5 @@ def installed(*modules: str) -> bool:
     return not missing(*modules)
 
 
-CORE = ("numpy", "faiss", "bm25s", "snowballstemmer", "onnx", "onnxruntime", "tokenizers")
+CORE = ("numpy", "faiss", "bm25s", "snowballstemmer", "onnx", "onnxruntime")
 """Modules without which nothing can be indexed or asked."""

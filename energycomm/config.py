@@ -20,11 +20,10 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
-from sqlalchemy.exc import ArgumentError
 
 from energycomm.alarm_settings import AlarmSettings
 from energycomm.choices import advice_of
-from energycomm.database_address import read_address, show_address
+from energycomm.database_address import WrongAddress, read_address, show_address, sqlite_file
 from energycomm.errors import UserError
 from energycomm.fielderrors import in_words
 from energycomm.kernel.history import CURVE_TOLERANCE
@@ -368,9 +367,11 @@ class Config(BaseSettings):
     @field_validator("database")
     @classmethod
     def _address(cls, value: SecretStr) -> SecretStr:
+        written = value.get_secret_value()
         try:
-            read_address(value.get_secret_value())
-        except ArgumentError:
+            if sqlite_file(written) is None:
+                read_address(written)
+        except WrongAddress:
             raise ValueError("expected sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME") from None
         return value
 
@@ -388,9 +389,10 @@ class Config(BaseSettings):
     def database_url(self) -> str:
         """Address of the database, with its password; a relative SQLite path of the file is relative to the file."""
         written = conceal_address(self.database.get_secret_value())
+        if self._origins.get("database") != "file":
+            return written
         url = read_address(written)
-        relative = url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_absolute()
-        if relative and self._origins.get("database") == "file":
+        if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_absolute():
             return url.set(database=str(self.folder / str(url.database))).render_as_string(hide_password=False)
         return written
 

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import re
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+# SQLAlchemy is imported where an address is taken apart: most of what a program does before it opens a store, and all
+# that it does without one, needs no more than the name of a file.
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 # As SQLAlchemy divides it: a password may hold anything but `@`. Atomic, so that no piece of it is taken for a server.
 _SEVERAL = re.compile(
     r"(?P<before>postgres[a-z+]*://(?>(?:[^:/@]*(?::[^@]*)?@)?))(?P<servers>[^/?@]*,[^/?@]*)(?P<after>(?:[/?].*)?)",
     re.DOTALL,
 )
+_SQLITE = re.compile(r"sqlite:///([^?#%@,]+)")
 _SERVER = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.%]+)\]|(?P<name>[^\s:\[\]]+))(?::(?P<port>\d+))?")
+
+
+class WrongAddress(ValueError):
+    """No address of a database; why."""
+
+
+def sqlite_file(written: str) -> str | None:
+    """The file of a SQLite store whose address is nothing else; None of every other address."""
+    match = _SQLITE.fullmatch(written)
+    return match[1] if match and match[1] != ":memory:" else None
 
 
 def read_address(written: str) -> URL:
@@ -27,22 +41,30 @@ def read_address(written: str) -> URL:
       The URL; several servers are in its query, as ``host`` and ``port``, which is where SQLAlchemy looks for them.
 
     Raises:
-      ArgumentError: it is no such address.
+      WrongAddress: it is no such address.
     """
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
     match = _SEVERAL.fullmatch(written)
     if match is None:
         try:
             return make_url(written)
+        except ArgumentError as error:
+            raise WrongAddress(str(error)) from None
         except ValueError:
-            raise ArgumentError("the port is no number") from None
+            raise WrongAddress("the port is no number") from None
     servers = [_SERVER.fullmatch(server) for server in match["servers"].split(",")]
     found = [server for server in servers if server is not None]
     if len(found) < len(servers):
-        raise ArgumentError("expected host:port,host:port")
+        raise WrongAddress("expected host:port,host:port")
     query = {"host": ",".join(server["ipv6"] or server["name"] for server in found)}
     if any(server["port"] for server in found):
         query["port"] = ",".join(server["port"] or "" for server in found)
-    return make_url(match["before"] + match["after"]).update_query_dict(query)
+    try:
+        return make_url(match["before"] + match["after"]).update_query_dict(query)
+    except ArgumentError as error:
+        raise WrongAddress(str(error)) from None
 
 
 def names_several(address: URL) -> bool:

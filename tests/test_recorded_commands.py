@@ -18,7 +18,7 @@ from energycomm.eis.auditchain import verify
 from energycomm.eis.database import connect, is_sqlite
 from energycomm.eis.store import Store
 from energycomm.errors import ExitCode
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start
 

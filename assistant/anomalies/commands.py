@@ -31,7 +31,7 @@ def anomalies(
     from assistant.anomalies.stored import anomalies as anomalies_of
     from energycomm.config import load
     from energycomm.export.subjects import Selection
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     if kind is not None and kind not in KINDS:
         near = get_close_matches(kind, KINDS, 1) or KINDS

@@ -95,6 +95,8 @@ class Assistant:
         embedder = Remembering(open_embedder(config))
         opened = cls(config, index, embedder, open_rationale(config, embedder), open_generator(config), house=house)
         embedder.embed_queries(["warm"])  # the first run of a model costs more than all that follow
+        if house is not None:
+            house.prepare()
         return opened
 
     def beside(self, own: Searching) -> Assistant:
@@ -130,6 +132,8 @@ class Assistant:
         filters: Filters | None = None,
         history: Sequence[Turn] = (),
         streamed: Callable[[str], None] | None = None,
+        *,
+        tried: bool = False,
     ) -> Answer:
         """Answer a question: worked out where it is one to the house, else from passages.
 
@@ -138,8 +142,9 @@ class Assistant:
           filters: which passages may be used.
           history: the turns before, for follow-up questions.
           streamed: called with each piece of a generator's text as it comes, before it is checked.
+          tried: whether the grammar of the house was asked already, and knew no answer.
         """
-        worked = self._worked(question, filters)
+        worked = self._worked(question, filters, tried=tried)
         if worked is not None:
             return worked
         filters = in_named_markets(question, filters)
@@ -211,12 +216,12 @@ class Assistant:
         highlights_ = {id: tuple(spans) for id, spans in marked.items()}
         return self._finish(answer, tuple(statements.values()), list(found.values()), highlights_)
 
-    def _worked(self, question: str, filters: Filters | None) -> Answer | None:
+    def _worked(self, question: str, filters: Filters | None, *, tried: bool) -> Answer | None:
         """What the house works out; filters other than the market's ask for passages."""
         chosen = filters or Filters()
         if self.house is None or not msgspec.structs.replace(chosen, markets=None).empty:
             return None
-        answer = worked_answer(self.house, question, chosen.markets or ())
+        answer = None if tried else worked_answer(self.house, question, chosen.markets or ())
         if answer is None and self._generator is not None:
             answer = called_answer(self.house, self._generator, question)
         return answer

@@ -77,7 +77,7 @@ def shadow(
     Example: energycomm assistant shadow --once
     """
     from assistant.classifier.opinion import shadow as keep_up
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     config, adviser = _adviser(model)
     asked = wrong = 0
@@ -112,7 +112,7 @@ def disagreements(
     from energycomm.config import load
     from energycomm.eis.messages import show_message
     from energycomm.eis.predictions import disagreements as surest
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     with open_store(load()) as store:
         found = surest(store.engine, model=model, market=market.upper() if market else None, limit=form.taken(limit))
@@ -152,7 +152,8 @@ def drift(
     from assistant.classifier.drift import drift as found_drift
     from assistant.classifier.drift import read_pairs
     from energycomm.config import load
-    from energycomm.pipeline.gateway import open_catalogue, open_store
+    from energycomm.pipeline.gateway import open_catalogue
+    from energycomm.pipeline.opening import open_store
 
     config = load()
     with open_store(config) as store:
@@ -274,7 +275,7 @@ def _adviser(model: str | None) -> tuple[Config, Adviser]:
 
 def _of_store(config: Config, adviser: Adviser, number: int | None, limit: int) -> list[Opinion]:
     from assistant.classifier.opinion import rejected_ids
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     with open_store(config) as store:
         found = adviser.opinions(store, rejected_ids(store, limit) if number is None else [number])

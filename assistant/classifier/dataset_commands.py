@@ -66,7 +66,8 @@ def build(
     from energycomm import logs
     from energycomm.config import load
     from energycomm.market.installed import installed_adapters
-    from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+    from energycomm.pipeline.gateway import open_catalogue, open_engine
+    from energycomm.pipeline.opening import open_store
 
     config = load()
     logs.configure(config.log_format, config.log_level)

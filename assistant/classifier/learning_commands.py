@@ -166,7 +166,7 @@ def _agreement(model: LanguageModel, sorts: dict[str, list[Example]]) -> dict[st
 def _material(config: Config, places: Sequence[Place], lives: int) -> Iterator[Store]:
     """The EIS where it holds enough messages of the places, else simulated lives."""
     from assistant.classifier.simulated import Lives, simulated_store
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     if not places:
         raise UserError("The rules judge no messages of the model's markets.", "Name rules of its markets.")
@@ -182,7 +182,7 @@ def _material(config: Config, places: Sequence[Place], lives: int) -> Iterator[S
 def _there(config: Config, places: Sequence[Place]) -> int:
     """Judged messages in the EIS of the place with fewest; none where there is no EIS yet."""
     from assistant.classifier.material import stored_verdicts
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     try:
         with open_store(config) as store:

@@ -6,13 +6,35 @@ from importlib.util import find_spec
 
 import typer
 
-from assistant.anomalies.commands import anomalies
-from assistant.classifier import ablation, dataset_commands, learning_commands, training_commands
-from assistant.classifier import commands as classifying
-from assistant.commands import asking, indexing
-from assistant.invariants.commands import rules_missing
+from energycomm.commands.loading import Place, program
+
+COMMANDS: dict[str, Place] = {
+    "index": Place("commands.indexing", "index"),
+    "status": Place("commands.indexing", "status"),
+    "sources": Place("commands.indexing", "sources"),
+    "ask": Place("commands.asking", "ask"),
+    "chat": Place("commands.asking", "chat"),
+    "search": Place("commands.asking", "search"),
+    "feedback": Place("commands.asking", "feedback"),
+    "explain": Place("commands.asking", "explain"),
+    "serve": Place("commands.asking", "serve"),
+    "train": Place("classifier.training_commands", "train"),
+    "learn": Place("classifier.learning_commands", "learn"),
+    "classify": Place("classifier.commands", "classify"),
+    "shadow": Place("classifier.commands", "shadow"),
+    "disagreements": Place("classifier.commands", "disagreements"),
+    "drift": Place("classifier.commands", "drift"),
+    "anomalies": Place("anomalies.commands", "anomalies"),
+    "rules-missing": Place("invariants.commands", "rules_missing"),
+    "dataset": Place("classifier.dataset_commands", "app"),
+}
+"""Every command, in the order of the help. A command that is not asked for is not imported."""
+
+if find_spec("assistant.evaluation") is not None:
+    COMMANDS["evaluate"] = Place("commands.evaluating", "app")
 
 app = typer.Typer(
+    cls=program(COMMANDS, "assistant", group=""),  # type: ignore[arg-type]
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Answers from the rules and the house's documents, with their sources, or none.",
@@ -22,36 +44,3 @@ app = typer.Typer(
 @app.callback()
 def assistant() -> None:
     """Answers from the rules and the house's documents, with their sources, or none."""
-
-
-app.command()(indexing.index)
-app.command()(indexing.status)
-app.command()(indexing.sources)
-app.command()(asking.ask)
-app.command()(asking.chat)
-app.command()(asking.search)
-app.command()(asking.feedback)
-app.command()(asking.explain)
-app.command()(asking.serve)
-app.add_typer(dataset_commands.app, name="dataset")
-app.command()(training_commands.train)
-app.command()(learning_commands.learn)
-app.command()(classifying.classify)
-app.command()(classifying.shadow)
-app.command()(classifying.disagreements)
-app.command()(classifying.drift)
-app.command()(anomalies)
-app.command()(rules_missing)
-if find_spec("assistant.evaluation.commands") is not None:
-    from assistant.evaluation import rationale_commands, search_commands
-    from assistant.evaluation.commands import app as evaluation
-
-    evaluation.command()(rationale_commands.rationale)
-    evaluation.command()(rationale_commands.train_rationale)
-    evaluation.command()(rationale_commands.train_classifier)
-    evaluation.command()(search_commands.train_projection)
-    evaluation.command()(search_commands.release_vectors)
-    evaluation.command()(search_commands.train_reranker)
-    evaluation.command()(classifying.classifier)
-    evaluation.command()(ablation.ablation)
-    app.add_typer(evaluation, name="evaluate")

@@ -48,7 +48,7 @@ def ask(
     answer, log = _worked(house, question, filters)
     if answer is None:
         assistant, log = _open(house)
-        answer = assistant.ask(question, filters, streamed=_stream(form))
+        answer = assistant.ask(question, filters, streamed=_stream(form), tried=True)
     number = log.write(answer, author=author())
     if json:
         print_json(answer_data(answer, number))
@@ -228,7 +228,19 @@ def _house() -> Any:
 
     config = load()
     announce(config)
-    return House(config)
+    return House(config, documents=_documents)
+
+
+def _documents() -> Any:
+    """The indexed documents that have a version. Only a question about them opens the index for it."""
+    from assistant.config import load_config
+    from assistant.extras import CORE, need
+
+    need(*CORE)
+    from assistant.chat.assistant import versions_of
+    from assistant.knowledge.index import open_index
+
+    return versions_of(open_index(load_config().folder / "index"))
 
 
 def _worked(house: Any, question: str, filters: Any) -> tuple[Any, Any]:

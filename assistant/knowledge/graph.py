@@ -27,8 +27,8 @@ SUM, MASK = "sum", "mask"
 """Inputs: the summed vectors of words, places and type, shape (texts, tokens, hidden); 1 for a token, 0 for padding."""
 
 
-def network(packed: Packed) -> bytes:
-    """The graph with its weights.
+def network(packed: Packed) -> tuple[bytes, dict[str, NDArray[Any]]]:
+    """The graph, and its weights by their names: onnxruntime takes them as they lie in memory, so none is copied.
 
     Its outputs are the vectors of the tokens after the last layer, and after the last but one, each of shape
     (texts, tokens, hidden).
@@ -45,10 +45,10 @@ def network(packed: Packed) -> bytes:
             helper.make_tensor_value_info(MASK, TensorProto.INT32, wide[:2]),
         ],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, wide) for name in (names[-1], names[-2])],
-        made.weights,
+        made.named,
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid(_FUSED, 1)]
-    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString())
+    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()), made.weights
 
 
 class _Graph:
@@ -56,7 +56,8 @@ class _Graph:
         self._packed = packed
         self._shape = packed.shape
         self.nodes: list[Any] = []
-        self.weights: list[Any] = []
+        self.named: list[Any] = []
+        self.weights: dict[str, NDArray[Any]] = {}
 
     def layers(self) -> list[str]:
         """Add the whole network; the names of the layers' outputs."""
@@ -119,7 +120,14 @@ class _Graph:
 
     def _constant(self, name: str, values: NDArray[Any]) -> str:
         import numpy as np
-        from onnx import numpy_helper
+        from onnx import TensorProto, helper
 
-        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        kept = np.ascontiguousarray(values)
+        place = TensorProto(
+            name=name, dims=kept.shape, data_type=helper.np_dtype_to_tensor_dtype(kept.dtype),
+            data_location=TensorProto.EXTERNAL,
+        )  # fmt: skip
+        place.external_data.add(key="location", value="memory")
+        self.named.append(place)
+        self.weights[name] = kept
         return name

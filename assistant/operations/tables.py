@@ -60,6 +60,7 @@ class Row(Struct, frozen=True, kw_only=True):
     line: int
 
 
+@lru_cache(maxsize=20_000)
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a text as they are compared, in their order: without accents, a plural as its singular."""
     return tuple(stem(word) for word in _WORD.findall(plain(text)))
@@ -86,6 +87,7 @@ def _rows(folder: Path, pages: tuple[tuple[Path, float], ...]) -> tuple[Row, ...
 def _of_page(lines: list[str], file: str, table: int) -> Iterator[Row]:
     """The rows of a page; a line `[section]` just above a table is a heading of it."""
     title = section = scope = ""
+    name = Path(file).stem
     columns: list[str] = []
     for number, line in enumerate(lines, start=1):
         if line.startswith("#"):
@@ -99,7 +101,7 @@ def _of_page(lines: list[str], file: str, table: int) -> Iterator[Row]:
             if not columns:
                 columns, table = cells, table + 1
             elif set(line) - set("|-: ") and columns[0]:
-                yield _row(columns, cells, f"{title} {section} {scope} {Path(file).stem}", file, number, table)
+                yield _row(columns, cells, f"{title} {section} {scope} {name}", file, number, table)
 
 
 def _row(columns: list[str], cells: list[str], above: str, file: str, line: int, table: int) -> Row:
@@ -199,12 +201,14 @@ def _worth(one: Row, asked: tuple[str, ...], spare: frozenset[str], default: boo
     key = max((key for key in one.keys if _within(key, asked)), key=len, default=())
     needed = set(asked) - spare
     rest = needed - set(key)
-    there = {word for word in rest if _has(one.words, word)}
     heads = rest & one.heads
+    if not (key or heads or default):
+        return 0.0  # most rows: neither named nor told of by their table
+    there = {word for word in rest if _has(one.words, word)}
     above = {word for word in rest - heads if _has(one.above, word)}
     told = {*key, *there, *heads, *above}
     own = there - one.heads - one.above
-    quoted = _is_name(key, one)
+    quoted = bool(key) and _is_name(key, one)
     named = key and needed <= told and not set(key) <= one.heads and (needed & set(key) or own or len(key) > 1)
     named = named and (heads or above or quoted or (len(key) > 1 and not rest))
     described = (heads or default) and len(own) > 1 and len(needed & told) >= ENOUGH * len(needed)

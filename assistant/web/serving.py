@@ -21,7 +21,7 @@ from energycomm.config import Config
 from energycomm.console.additions import Guarded
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from energycomm.webservice import audit, problems, signin
 from energycomm.webservice.identity import SAFE
 from energycomm.webservice.middleware import Shield

@@ -21,7 +21,8 @@ from assistant.web.addresses import PLACE
 from assistant.web.words import Pages
 from energycomm.config import Config
 from energycomm.errors import UserError
-from energycomm.pipeline.gateway import open_catalogue, open_store
+from energycomm.pipeline.gateway import open_catalogue
+from energycomm.pipeline.opening import open_store
 
 LEAST = 2.0
 """Standard errors from which an access point is shown."""

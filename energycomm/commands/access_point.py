@@ -17,8 +17,8 @@ from energycomm.errors import UserError
 from energycomm.market.contract import notices_of
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import LegalTime
-from energycomm.pipeline.gateway import open_store
 from energycomm.pipeline.listsearch import OverdueSearch
+from energycomm.pipeline.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Access points and their histories.")
 

@@ -14,8 +14,8 @@ from energycomm.config import load
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.acknowledgement import kept_acknowledgements
 from energycomm.pipeline.acknowledgement import retry as retry_rows
-from energycomm.pipeline.gateway import open_store
 from energycomm.pipeline.listsearch import AcknowledgementSearch
+from energycomm.pipeline.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Acknowledgements to the senders of envelopes.")
 

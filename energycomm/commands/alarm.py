@@ -12,7 +12,7 @@ from energycomm.daemon.alarms import BY_CODE
 from energycomm.eis.alarm_states import Known
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Alarms: what needs somebody, and who is told.")
 

@@ -21,7 +21,7 @@ from energycomm.eis.partitions import Partitions
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.retention import CLASSES, due, policies, purge
 
 app = typer.Typer(no_args_is_help=True, help="Settled measures and raw bytes, out of the store into files and back.")

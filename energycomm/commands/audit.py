@@ -15,8 +15,8 @@ from energycomm.config import load
 from energycomm.eis.auditchain import Flaw
 from energycomm.eis.auditchain import verify as verify_chain
 from energycomm.errors import ExitCode, UserError
-from energycomm.pipeline.gateway import open_store
 from energycomm.pipeline.listsearch import AuditSearch
+from energycomm.pipeline.opening import open_store
 from energycomm.webservice.audit import list_audit
 
 _HEAD = re.compile("[0-9a-fA-F]{64}")

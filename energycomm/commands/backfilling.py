@@ -15,7 +15,8 @@ from energycomm.commands.running import ProcessNumber, Work, told_buckets
 from energycomm.config import load
 from energycomm.errors import ExitCode
 from energycomm.kernel.counting import counted
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 
 if TYPE_CHECKING:
     from energycomm.bulk.backfilling import Lacking

@@ -26,8 +26,8 @@ from energycomm.eis.store import Store
 from energycomm.erasure.erasing import again, means_of
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
-from energycomm.pipeline.gateway import open_store
 from energycomm.pipeline.listsearch import placed
+from energycomm.pipeline.opening import open_store
 
 Archives = Annotated[
     Path | None, typer.Option("--archives", help="Folder for the files of the archives, instead of the setting.")

@@ -13,7 +13,7 @@ from energycomm.commands.output import Json, legal_time, print_facts, print_head
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 
 
 @recorded("billing")

@@ -23,7 +23,8 @@ from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.addressee import Misdirected
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.progress import Progress, total
 from energycomm.pipeline.records import note, to_process
 from energycomm.transport.channel import Arrival, Incoming, Outcome, Seen, TechnicalError, Unseen

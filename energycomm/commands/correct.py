@@ -23,7 +23,8 @@ from energycomm.correction.loop import loop as run_loop
 from energycomm.correction.replaying import TODAY, replay_changed, replay_messages
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
-from energycomm.pipeline.gateway import Gateway, open_engine, open_store
+from energycomm.pipeline.gateway import Gateway, open_engine
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.replay import REPLAYABLE
 
 app = typer.Typer(no_args_is_help=True, help="Refused messages: analysed, corrected, replayed.")

@@ -28,7 +28,8 @@ from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 
 
 class Form(StrEnum):

@@ -21,7 +21,8 @@ from energycomm.correction.editing import Examined, edit, editable, examine
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 
 LARGEST = 4 << 20
 """Bytes of an edited message that are read."""

@@ -22,7 +22,8 @@ from energycomm.correction.planning import Outline, Planned, Preview, difference
 from energycomm.correction.script import Selection
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
-from energycomm.pipeline.gateway import Gateway, open_catalogue, open_store
+from energycomm.pipeline.gateway import Gateway, open_catalogue
+from energycomm.pipeline.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Correction scripts.")
 

@@ -23,8 +23,8 @@ from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import open_store
 from energycomm.pipeline.listsearch import TicketSearch
+from energycomm.pipeline.opening import open_store
 from energycomm.texts.catalogues import translate
 
 

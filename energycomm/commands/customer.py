@@ -70,7 +70,7 @@ def find(
     Example: energycomm customer find camille morel
     """
     from energycomm.erasure.finding import find as find_customers
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     config = load()
     with open_store(config) as store:
@@ -112,7 +112,7 @@ def export(
     from energycomm.erasure.ordering import market_of, order_of
     from energycomm.erasure.persons import person_at
     from energycomm.kernel.instants import now_micros
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     config, now = load(), now_micros()
     if to.exists():
@@ -169,7 +169,7 @@ def erase(
     from energycomm.erasure.erasing import carry_out, plan
     from energycomm.erasure.ordering import market_of, order_of, unfinished
     from energycomm.kernel.instants import now_micros
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     config, now = load(), now_micros()
     if wipe and not yes:
@@ -219,7 +219,7 @@ def erasures(
     from energycomm.backup.backups import erased_since
     from energycomm.erasure.erasing import again as do_again
     from energycomm.kernel.instants import now_micros
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     if backups is not None and not again:
         raise UserError("--backups goes with --again.", "Without it erasures are only listed: give both.")
@@ -244,7 +244,7 @@ def evidence(
     """
     from energycomm.eis.database import reading
     from energycomm.erasure.evidence import proof_of
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     with open_store(load()) as store, reading(store.engine) as connection:
         print_json(proof_of(connection, number))
@@ -268,7 +268,7 @@ def _show_plan(found: Any, json: bool) -> None:
 def _show_status(config: Config, numbers: list[int] | None, form: Form) -> None:
     from energycomm.eis.database import reading
     from energycomm.eis.erasures import erasures as all_of
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     with open_store(config) as store, reading(store.engine) as connection:
         found = [one for one in all_of(connection) if numbers is None or one.id in numbers]

@@ -41,7 +41,7 @@ def workers(form: Form) -> None:
     """
     from energycomm.eis.channels import daemon_states
     from energycomm.kernel.instants import now_micros
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     with open_store(load()) as store:
         found = daemon_states(store.engine, now_micros())

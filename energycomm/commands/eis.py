@@ -28,7 +28,7 @@ from energycomm.eis.nameindex import fill, unfinished
 from energycomm.eis.ownership import claim
 from energycomm.eis.statistics import Statistics, statistics
 from energycomm.errors import ExitCode
-from energycomm.pipeline.gateway import make_ready, open_store
+from energycomm.pipeline.opening import make_ready, open_store
 
 app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
 app.add_typer(archive, name="archive")

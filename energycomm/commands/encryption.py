@@ -18,7 +18,7 @@ from energycomm.eis.datakeys import current_data_key, switch_off
 from energycomm.eis.resealing import Resealed, reseal, verify, wipe
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 
 Wipe = Annotated[
     bool,

@@ -26,8 +26,9 @@ from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 from energycomm.pipeline.acknowledgement import acknowledgements, kept_acknowledgements
-from energycomm.pipeline.gateway import Gateway, open_keys, open_store
+from energycomm.pipeline.gateway import Gateway, open_keys
 from energycomm.pipeline.listsearch import EnvelopeSearch
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside, try_again
 

@@ -19,7 +19,7 @@ from energycomm.config import Config, load
 from energycomm.eis.away import told_missing
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from energycomm.private_files import written_whole
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from energycomm.correction.library import script_names
 from energycomm.eis.store import Store
 from energycomm.finding import SHOWN, Found, about
 from energycomm.finding import find as find_all
-from energycomm.pipeline.gateway import open_catalogue, open_store
+from energycomm.pipeline.gateway import open_catalogue
+from energycomm.pipeline.opening import open_store
 
 
 def _look(store: Store, words: list[str], limit: int) -> Found:

@@ -14,7 +14,7 @@ from energycomm.config import load
 from energycomm.eis.calorific import energy, published
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Calorific values, and volumes of gas as energy.")
 

@@ -13,9 +13,10 @@ from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.injection import inject as hand_over
 from energycomm.pipeline.injection import unfit
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.submissions import read_handed
 
 

@@ -20,8 +20,8 @@ from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.invoicing.words import CHECKS
 from energycomm.kernel.counting import counted
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import open_store
 from energycomm.pipeline.listsearch import InvoiceSearch
+from energycomm.pipeline.opening import open_store
 from energycomm.portfolio.files import write_table
 from energycomm.texts.catalogues import LANGUAGES
 

@@ -18,7 +18,7 @@ from energycomm.eis.datakeys import data_keys, switch_on, wrap_anew
 from energycomm.eis.migrations import require_current
 from energycomm.eis.sealing import Vault
 from energycomm.errors import ExitCode, UserError
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from energycomm.transport.keys import STORAGE, read_keys
 
 app = typer.Typer(no_args_is_help=True, help="The key ring: keys of envelopes and of the store.")

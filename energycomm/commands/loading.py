@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -21,38 +21,47 @@ class Place(NamedTuple):
     """Where a command is.
 
     Attributes:
-      module: below `energycomm.commands`.
+      module: below the package of the program's commands.
       attribute: a `typer.Typer` of several commands, or the function of one.
-      words: what the help of the whole program says of it; the first sentence of its own help.
+      words: what the help of the whole program says of it; the first sentence of its own help. Where it is empty the
+        command is imported for it.
     """
 
     module: str
     attribute: str
-    words: str
+    words: str = ""
 
 
 class Loaded(MutableMapping[str, Any]):
     """Name -> command, in the order of the help. A command is imported on first use."""
 
-    def __init__(self, places: dict[str, Place]) -> None:
+    def __init__(self, places: dict[str, Place], package: str, group: str) -> None:
         """Args:
         places: name -> where it is.
+        package: of the modules of the places.
+        group: of the entry points that add commands; empty where none may.
         """
         self.places = places
-        self.added = {point.name: point for point in sorted(entry_points(group=GROUP))}
+        self.package = package
+        self.added = {point.name: point for point in sorted(entry_points(group=group))} if group else {}
         self._held: dict[str, Any] = {}
         self._names = dict.fromkeys((*places, *self.added))
 
     def words(self, name: str) -> str:
         """The sentence of a command in the program's help. A command of another package is imported for it."""
         place = self.places.get(name)
-        return place.words if place is not None else str(self[name].get_short_help_str(limit=200))
+        return (place.words if place is not None else "") or str(self[name].get_short_help_str(limit=200))
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
             raise KeyError(name)
         if name not in self._held:
-            self._held[name] = _command(name, self.places.get(name) or self.added[name])
+            place = self.places.get(name)
+            if place is None:
+                found = self.added[name].load()
+            else:
+                found = getattr(import_module(f"{self.package}.{place.module}"), place.attribute)
+            self._held[name] = _command(name, found)
         return self._held[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -70,11 +79,7 @@ class Loaded(MutableMapping[str, Any]):
         return len(self._names)
 
 
-def _command(name: str, place: Place | EntryPoint) -> Any:
-    if isinstance(place, EntryPoint):
-        found = place.load()
-    else:
-        found = getattr(import_module(f"energycomm.commands.{place.module}"), place.attribute)
+def _command(name: str, found: Any) -> Any:
     parent = typer.Typer(rich_markup_mode=None)
     parent.callback()(lambda: None)
     if isinstance(found, typer.Typer):
@@ -103,19 +108,28 @@ def _in_plain_words(command: Any) -> Any:
             parameter.display_type = lambda _: ""  # its name says what it is
         else:
             parameter.display_type = partial(_plain, PLAIN.get(annotation), parameter.display_type)
-    for inner in getattr(command, "commands", {}).values():
+    commands = getattr(command, "commands", {})
+    for inner in () if isinstance(commands, Loaded) else commands.values():
         inner.short_help = " ".join((inner.help or "").partition("\n\n")[0].split())
         _in_plain_words(inner)
     return command
 
 
-def program(places: dict[str, Place]) -> Callable[..., TyperGroup]:
-    """The class of a program whose commands are at these places, for `typer.Typer(cls=...)`."""
+def program(
+    places: dict[str, Place], package: str = "energycomm.commands", group: str = GROUP
+) -> Callable[..., TyperGroup]:
+    """The class of a program whose commands are at these places, for `typer.Typer(cls=...)`.
+
+    Args:
+      places: name -> where it is.
+      package: of the modules of the places.
+      group: of the entry points that add commands; empty where none may.
+    """
 
     class Program(TyperGroup):
         def __init__(self, **settings: Any) -> None:
             super().__init__(**settings)
-            self.commands = Loaded(places)
+            self.commands = Loaded(places, package, group)
 
         def list_commands(self, ctx: Any) -> list[str]:
             return list(self.commands)

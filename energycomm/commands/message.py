@@ -29,8 +29,9 @@ from energycomm.eis.predictions import PredictionRecord
 from energycomm.errors import UserError
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+from energycomm.pipeline.gateway import open_catalogue, open_engine
 from energycomm.pipeline.messagesearch import MessageSearch
+from energycomm.pipeline.opening import open_store
 from energycomm.texts.catalogues import translate
 
 app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")

@@ -14,8 +14,8 @@ from energycomm.commands.output import Form, Json, listed, print_json
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.kernel.counting import counted
-from energycomm.pipeline.gateway import open_store
 from energycomm.pipeline.listsearch import NotificationSearch
+from energycomm.pipeline.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Notifications to the back office.")
 

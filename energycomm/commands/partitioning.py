@@ -14,7 +14,7 @@ from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.partitions import END, LEAST, Partition, Partitions
 from energycomm.kernel.instants import instant
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Parts of the tables that grow by time (PostgreSQL).")
 

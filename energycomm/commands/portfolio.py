@@ -18,7 +18,8 @@ from energycomm.eis.database import rehearsal
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio, wrong_header
 from energycomm.portfolio.columns import fixed_columns
 from energycomm.portfolio.comparison import HEAD

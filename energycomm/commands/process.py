@@ -24,7 +24,8 @@ from energycomm.invoicing.keeping import check_changed
 from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import ASIDE
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import note, report_gaps
 from energycomm.transport.codes import ADVICE

@@ -17,8 +17,10 @@ import pwd
 import socket
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
+from energycomm.database_address import sqlite_file
 from energycomm.errors import UserError
 
 # The store and the gateway are imported where they are needed: the help shows commands, and opens nothing.
@@ -58,7 +60,7 @@ def recorded(
     def declare(command: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(command)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            from energycomm.pipeline.gateway import at_opening
+            from energycomm.pipeline.opening import at_opening
 
             bound = inspect.signature(command).bind(*args, **kwargs)
             bound.apply_defaults()
@@ -146,7 +148,7 @@ def announce(config: Config) -> None:
     Raises:
       UserError: there is one, and it cannot be used or does not record.
     """
-    from energycomm.pipeline.gateway import open_store
+    from energycomm.pipeline.opening import open_store
 
     if has_store(config):
         with open_store(config):
@@ -159,6 +161,9 @@ def has_store(config: Config) -> bool:
     Raises:
       UserError: the database cannot be reached.
     """
+    file = sqlite_file(config.database_url)
+    if file is not None and not Path(file).exists():
+        return False
     from energycomm.eis import migrations
     from energycomm.eis.database import absent, opened
 

@@ -27,8 +27,9 @@ from energycomm.eis.requests import list_requests, show_request
 from energycomm.errors import ExitCode, UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.delivery import revive
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.listsearch import OwedSearch, RequestSearch
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.outbound import Outbound, Submission
 from energycomm.pipeline.submissions import Handed, read_handed
 

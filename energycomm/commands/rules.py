@@ -29,8 +29,9 @@ from energycomm.engine.rule import Rule
 from energycomm.engine.rulebook import described, rule_book
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.listsearch import RuleSearch
+from energycomm.pipeline.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
 

@@ -17,7 +17,7 @@ from energycomm.eis.requests import list_requests, show_request
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from energycomm.simulation.answering import Asked, Manners, answer
 from energycomm.simulation.faults import FaultRates, parse_faults
 from energycomm.simulation.playing import Count

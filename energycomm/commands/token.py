@@ -12,7 +12,7 @@ from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.masking import disclosing
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from energycomm.webservice import audit, tokens
 from energycomm.webservice.roles import Person, Role, Scope
 

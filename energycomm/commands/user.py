@@ -12,8 +12,8 @@ from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.masking import disclosing
-from energycomm.pipeline.gateway import open_store
 from energycomm.pipeline.listsearch import AuditSearch
+from energycomm.pipeline.opening import open_store
 from energycomm.webservice import accounts, audit, sessions, tokens
 from energycomm.webservice.people import known_people
 from energycomm.webservice.roles import Person, Role

@@ -40,7 +40,8 @@ from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.masking import masked
-from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys, open_store
+from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys
+from energycomm.pipeline.opening import open_store
 from energycomm.transport.channel import Unseen
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 

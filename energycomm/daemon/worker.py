@@ -31,8 +31,9 @@ from energycomm.eis.seen_files import SeenFiles
 from energycomm.errors import UserError
 from energycomm.masking import mask_output
 from energycomm.pipeline.delivery import Bundles, repetition
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.inbound import Inbound
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import DBAPIError, NoSuchModuleError
 
-from energycomm.database_address import names_several, read_address, show_address
+from energycomm.database_address import WrongAddress, names_several, read_address, show_address
 from energycomm.eis.sealing import VAULT, Vault
 from energycomm.errors import UserError
 from energycomm.masking import conceal_address, mask
@@ -320,7 +320,7 @@ def _address(url: str) -> URL:
     try:
         address = read_address(url)
         backend = address.get_backend_name()
-    except (ArgumentError, NoSuchModuleError):
+    except (WrongAddress, NoSuchModuleError):
         raise UserError("The address of the database cannot be read.", _meant(url), EXIT_DATABASE) from None
     if backend in ("postgresql", "postgres"):
         return address.set(drivername="postgresql+psycopg")

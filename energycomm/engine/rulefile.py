@@ -77,6 +77,7 @@ class RuleFile:
       markets: what each market, upper case, says of itself.
       particulars: what each market declares of its particulars.
       examples: whether the examples of its rules are read.
+      expressions: whether their conditions, fields and the places of their comments are.
 
     Attributes:
       pack: name of the pack that its rules are of; empty where every market has them.
@@ -94,9 +95,11 @@ class RuleFile:
         particulars: Mapping[str, Declarations],
         *,
         examples: bool = True,
+        expressions: bool = True,
     ) -> None:
         self.path = path
         self.examples = examples
+        self.expressions = expressions
         self.shown = shown
         self.predicates = predicates
         self.codes = codes
@@ -191,7 +194,7 @@ class _RuleReader:
         """The rule, None if it has problems. Every part is read, so that all problems are reported at once."""
         self.check_keys()
         rule = self.scalars()
-        rule = self.expressions(rule)
+        rule = self.expressions(rule) if self.file.expressions else self.unread(rule)
         if self.file.examples:
             rule = replace(rule, examples=self.examples(rule))
         self.file.claimed.append(rule)
@@ -355,6 +358,11 @@ class _RuleReader:
                 advice = f"Verbs are {', '.join(VERBS[:-2])}."
                 self.report(self.line("do"), f"unknown verb {verb!r}", advice)
         return found
+
+    def unread(self, rule: Rule) -> Rule:
+        """The rule with its comments as they are written, and nothing of its expressions."""
+        texts = {language: self.comment(language) for language in LANGUAGES} if "comment" in self.entries else {}
+        return replace(rule, comment={language: Template(text, (), {}, ()) for language, text in texts.items() if text})
 
     def expressions(self, rule: Rule) -> Rule:
         """Read conditions, field and comments for every kind."""

@@ -5,8 +5,6 @@ immutable. Optional fields that the market did not send are ``None``; nothing is
 for a value the market gave.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import Struct

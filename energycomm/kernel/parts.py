@@ -1,7 +1,5 @@
 """The parts that Kernel messages are made of: registers, addresses, charge lines, positions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal

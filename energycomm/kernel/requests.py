@@ -1,7 +1,5 @@
 """The outgoing Kernel messages: what a supplier asks of, or tells, the market."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from energycomm.kernel.declaration import field

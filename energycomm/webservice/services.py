@@ -15,7 +15,8 @@ from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.gateway import Gateway, make_ready, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import make_ready, open_store
 from energycomm.pipeline.outbound import Outbound
 from energycomm.texts.catalogues import Folders
 from energycomm.transport.allowances import Guesses, RateLimit

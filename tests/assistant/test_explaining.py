@@ -15,7 +15,8 @@ from energycomm.config import Config, load
 from energycomm.eis.messages import MessageFilter, list_messages, show_message
 from energycomm.eis.migrations import upgrade
 from energycomm.errors import UserError
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.progress import total
 
 PATTERNS = ("c15_*.xml", "r15*.xml")

@@ -16,7 +16,8 @@ from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import loop
 from energycomm.eis.migrations import upgrade
 from energycomm.engine.folder import load_catalogue
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 
 
 def stuck(number: int, *codes: str, kind: str = "MeterReading", market: str = "FR") -> Stuck:

@@ -17,7 +17,7 @@ from energycomm import cli
 from energycomm.config import Config
 from energycomm.eis.database import opened
 from energycomm.errors import ExitCode, UserError
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from energycomm.webservice import audit, sessions, tokens
 from energycomm.webservice.roles import Role, Scope
 from tests.webservice.conftest import PRM, configured, copied, told

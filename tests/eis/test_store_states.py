@@ -12,7 +12,7 @@ from energycomm.config import Config
 from energycomm.eis import migrations
 from energycomm.eis.database import is_sqlite, opened, writing
 from energycomm.errors import ExitCode, UserError
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 
 Told = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[2]

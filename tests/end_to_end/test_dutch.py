@@ -13,7 +13,8 @@ import pytest
 from energycomm.billing.period import BillingPeriod, billing_period
 from energycomm.config import load
 from energycomm.kernel.codec import encode_json
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.progress import total
 from tests.adapters.dutch import FOURTH, GRID, POINT, THIRD, fixture, request
 from tests.adapters.subjects import FIXTURES

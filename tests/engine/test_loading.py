@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import load_catalogue, read_catalogue
 from energycomm.engine.problems import BrokenCatalogue, Problem
+from energycomm.engine.yamlfile import YamlError, read_yaml
 from tests.engine.conftest import SMALL
 
 Read = Callable[..., tuple[Problem, ...]]
@@ -295,6 +297,43 @@ def test_an_alias_may_repeat_a_list_of_texts_and_nothing_more(problems_of: Read)
     assert problems_of(repeated) == ()
     bomb = "a: &a {x: 1}\nb: *a\n"
     assert any("anchor" in problem.reason for problem in problems_of(bomb))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("a: 1\n---\nb: 2\n", 2, "a second document begins"),
+        ("a: 1\nb: *kinds\n", 2, "no anchor &kinds stands before"),
+        ("a: &x [1, *y]\n", 1, "an anchor (&name) names more"),
+        ("a: 1\n? [b, c]\n: 2\n", 2, "a single value is expected"),
+        ("a: 1\n<<: 2\n", 2, "merge keys (<<) are not read"),
+    ],
+)
+def test_yaml_beyond_what_rules_need_is_refused_with_its_line(text: str, line: int, reason: str) -> None:
+    with pytest.raises(YamlError, match=re.escape(reason)) as refused:
+        read_yaml(text).entries()
+    assert refused.value.line == line
+
+
+def test_quotes_make_a_text_of_what_is_nothing_without_them() -> None:
+    """YAML 1.2.2, 10.3.2: the core schema resolves plain scalars alone."""
+    read = read_yaml("a:\nb: ~\nc: null\nd: 'null'\ne: \"\"\nf: !!null ''\n").entries()
+    assert [name for name, cell in read.items() if cell.is_null] == ["a", "b", "c", "f"]
+
+
+def test_without_expressions_rules_have_all_but_their_conditions(tmp_path: Path) -> None:
+    (tmp_path / "fr").mkdir()
+    (tmp_path / "fr" / "a.yaml").write_text(GOOD, "utf-8")
+    (tmp_path / "fr" / "market.yaml").write_text("zone: Europe/Paris\n", "utf-8")
+    (whole,) = load_catalogue(tmp_path).rules
+    (looked_up,) = load_catalogue(tmp_path, check_examples=False, examples=False, expressions=False).rules
+    for name in ("code", "error_code", "title", "sentence", "source", "applies_to", "holds", "field", "line"):
+        assert getattr(looked_up, name) == getattr(whole, name)
+    assert {language: one.text for language, one in looked_up.comment.items()} == {
+        "en": "Power {subscribed_power}.",
+        "fr": "Puissance {subscribed_power}.",
+    }
+    assert (whole.complete, looked_up.complete, looked_up.conditions) == (True, False, {})
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[" * 60000, b"a: &a [*a]", b"- 1", b"rules: 3", b"{" * 50])

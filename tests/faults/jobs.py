@@ -20,7 +20,7 @@ from energycomm.eis.database import connect, opened
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.delivery import deliver
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 from tests.faults.stores import Facts, facts
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

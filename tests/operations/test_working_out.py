@@ -585,14 +585,39 @@ def test_what_is_measured_of_the_assistant_is_no_source() -> None:
     assert "assistant.md" in pages
 
 
-def test_neither_model_nor_index_is_imported() -> None:
-    """The operations work where only the gateway is installed."""
-    code = (
-        "import sys, assistant.operations.house, assistant.operations.stored, assistant.chat.working;"
-        "print([name for name in ('torch', 'faiss', 'bm25s', 'sentence_transformers', 'numpy') if name in sys.modules])"
+def test_a_prepared_house_reads_no_rule_at_its_first_question(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What a chat does before anybody asks; a condition is read when it is asked for."""
+    house = House(configured(database=SecretStr(f"sqlite:///{tmp_path / 'none.db'}")), docs=ROOT / "docs")
+    house.prepare()
+    with monkeypatch.context() as patch:
+        patch.setattr("assistant.operations.house.load_catalogue", lambda *_, **__: pytest.fail("rules were read"))
+        assert only(house, "How many rules does Denmark have?").values == (len(rules_in("dk")),)
+    (condition,) = only(house, "What is the condition of DK-G01?").values
+    assert "DKK" in condition
+
+
+NOT_NEEDED = {
+    "alembic", "bm25s", "energycomm.eis.database", "energycomm.pipeline.gateway", "energycomm.pipeline.inbound",
+    "faiss", "fastapi", "httpx", "lxml", "numpy", "onnxruntime", "paramiko", "psycopg", "pyarrow", "sqlalchemy",
+    "tokenizers", "torch", "transformers",
+}  # fmt: skip
+"""What an answer from the files of the rules is worked out without: models, the index, the store, the path of messages.
+Each would keep whoever asks waiting."""
+
+
+def test_a_question_on_rules_imports_neither_model_nor_index_nor_store(tmp_path: Path) -> None:
+    """By the command, where there is no store; so it works too where only the gateway is installed."""
+    program = (
+        "import sys; from energycomm.cli import main; code = main(sys.argv[1:]); "
+        "print(*sys.modules, file=sys.stderr); sys.exit(code)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.strip() == "[]"
+    asked = [sys.executable, "-c", program, "assistant", "ask", "How many rules does Denmark have?", "--json"]
+    ran = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout)["worked"]["answers"][0]["values"] == [len(rules_in("dk"))]
+    loaded = set(ran.stderr.split())
+    assert "assistant.operations.house" in loaded
+    assert loaded & NOT_NEEDED == set()
+    assert not {name for name in loaded if name.startswith(("assistant.classifier", "assistant.evaluation"))}
 
 
 def test_no_question_stands_in_both_sets() -> None:

@@ -10,7 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from energycomm.config import Config
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.opening import open_store
 from tests.portfolio.tables import HEAD, csv_of
 from tests.stores import make_store
 

@@ -10,7 +10,7 @@ from assistant.knowledge.loaders.contract import Failure
 from assistant.knowledge.writing import Writer
 from energycomm.config import Config
 from energycomm.eis.messages import MessageDetail, MessageFilter, list_messages, show_message
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.opening import open_store
 
 MOST_CASES = 5_000
 """Cases that are read, the newest first."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.options import OneMarket, options_of
-from energycomm.commands.output import NO_TIME, Form, Json, legal_time, listed, print_facts, print_json, print_rows
+from energycomm.commands.output import NO_TIME, Form, Json, legal_time, listed, print_facts, print_json, print_rows, say
 from energycomm.commands.recording import of_access_point, recorded
 from energycomm.config import load
 from energycomm.eis.overdue import HEAD, cells, overdue_points
@@ -61,7 +61,7 @@ def show(
             ],
         )
         if not timeline.complete:
-            typer.echo(f"earlier entries are left out; --limit shows more than {limit} of each kind", err=True)
+            say(f"earlier entries are left out; --limit shows more than {limit} of each kind", err=True)
 
 
 @app.command()

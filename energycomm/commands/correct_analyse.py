@@ -13,10 +13,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
-from rich.console import Console
 
-from energycomm.cells import write_csv
-from energycomm.commands.output import print_json, print_rows
+from energycomm.commands.output import hand_over, print_csv, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
 from energycomm.correction.analysis import DIMENSIONS, Change, Dimension, Group, Judged, compare, groups, judged_cases
@@ -98,7 +96,7 @@ def analyse(
         for sheet in sheets:
             _print(sheet, led=len(sheets) > 1)
             if sheet.left_out:
-                typer.echo(f"{sheet.title}: {sheet.cap}", err=True)
+                say(f"{sheet.title}: {sheet.cap}", err=True)
 
 
 def _tried(
@@ -144,27 +142,27 @@ def _content(
 
 def _print(sheet: Sheet, *, led: bool) -> None:
     """A sheet. On a terminal its commands stand below it, each in one line, so that no cell wraps or cuts it."""
-    if COMMAND not in sheet.head or not Console().is_terminal:
+    if COMMAND not in sheet.head or not sys.stdout.isatty():
         print_rows(sheet.head, sheet.rows, led=led, title=sheet.title)
         return
     place = sheet.head.index(COMMAND)
     rows = [(*row[:place], *row[place + 1 :]) for row in sheet.rows]
     print_rows((*sheet.head[:place], *sheet.head[place + 1 :]), rows, title=sheet.title)
     for row in sheet.rows:
-        typer.echo(f"{row[0]}: {row[place]}")
+        say(f"{row[0]}: {row[place]}")
 
 
 def _csv(sheet: Sheet) -> None:
-    write_csv(sys.stdout, sheet.head, sheet.rows)
+    print_csv(sheet.head, sheet.rows)
     if sheet.left_out:
-        typer.echo(f"{sheet.title}: {sheet.cap}", err=True)
+        say(f"{sheet.title}: {sheet.cap}", err=True)
 
 
 def _write(made: Report, form: Form, out: Path | None) -> None:
     try:
         if form is Form.html:
             with _output(out):
-                typer.echo(webpage(made), nl=False)
+                hand_over(webpage(made))
         elif out is not None:
             from energycomm.correction.spreadsheet import write_workbook  # slow to import, and seldom needed
 
@@ -172,7 +170,7 @@ def _write(made: Report, form: Form, out: Path | None) -> None:
     except OSError as error:
         raise UserError(f"{out} cannot be written: {error.strerror}.", "Name another file.") from None
     if out is not None:
-        typer.echo(f"{out}: {'; '.join(f'{sheet.title}: {sheet.cap}' for sheet in made.sheets)}", err=True)
+        say(f"{out}: {'; '.join(f'{sheet.title}: {sheet.cap}' for sheet in made.sheets)}", err=True)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import typer
 
 from energycomm.commands.correct_analyse import end_of
 from energycomm.commands.options import choice, options_of
-from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.correction.analysis import DIMENSIONS, judged_cases, members
@@ -102,9 +102,9 @@ def delegate_(
     if json:
         print_json({"delegated": given, "passed_over": {str(number): why for number, why in kept.items()}})
     else:
-        typer.echo(f"{len(given)} of {counted(len(ids or []), 'message is', 'messages are')} {to}'s now")
+        say(f"{len(given)} of {counted(len(ids or []), 'message is', 'messages are')} {to}'s now")
     for number, why in kept.items():
-        typer.echo(f"message {number} was not given: {why}", err=True)
+        say(f"message {number} was not given: {why}", err=True)
     if not given:
         raise typer.Exit(ExitCode.USAGE)
 

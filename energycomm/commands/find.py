@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from energycomm.commands.output import Form, listed
+from energycomm.commands.output import Form, listed, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.correction.library import script_names
@@ -51,7 +51,7 @@ def find(
     form.show(found, ("kind", "what", "value", "fits", "market", "shown by"), rows)
     if not form.json:
         for line in remarks(found):
-            typer.echo(line, err=True)
+            say(line, err=True)
 
 
 def remarks(found: Found) -> list[str]:

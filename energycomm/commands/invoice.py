@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.options import OneMarket, options_of
-from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.errors import UserError
@@ -100,7 +100,7 @@ def show(number: Number, market: OneMarket = None, json: Json = False) -> None:
     )
     print_rows(HEAD, [cells(one) for one in found.findings])
     for check in dict.fromkeys(one.check for one in found.findings):
-        typer.echo(f"{check}: {CHECKS[check]}")
+        say(f"{check}: {CHECKS[check]}")
 
 
 @app.command()
@@ -126,7 +126,7 @@ def disputes(
         found = checker.checked(_market(checker, number, market), number)
     rows = disputed(found, spoken)
     write_table(to, head(spoken), rows)
-    typer.echo(f"{counted(len(rows), 'finding')}, {found.contested} {found.currency} contested: {to}")
+    say(f"{counted(len(rows), 'finding')}, {found.contested} {found.currency} contested: {to}")
 
 
 def _market(checker: InvoiceCheck, number: str, market: str | None) -> str:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from energycomm.bulk.verdicts import Verdicts
 from energycomm.choices import one_of
 from energycomm.commands.options import known_codes, options_of, starting
-from energycomm.commands.output import Form, Json, listed, print_json, print_json_list, print_rows
+from energycomm.commands.output import Form, Json, listed, print_json, print_json_list, print_rows, say, say_text
 from energycomm.commands.recording import recorded
 from energycomm.commands.rejudging import judged_by
 from energycomm.commands.running import ProcessNumber, Work
@@ -95,14 +94,12 @@ def show(
     if json:
         print_json([described(rule) for rule in found])
         return
-    console = Console(soft_wrap=True, highlight=False)
     for rule in found:
-        console.print(f"[bold]{rule.error_code or rule.code}[/bold] ", end="")
-        console.print(f"{rule.title}\n{rule.sentence}\n", markup=False)
+        say(f"{rule.error_code or rule.code} {rule.title}", rule.sentence, "")
         rows = [*rule_facts(rule).rows, ("Reads", ", ".join(rule.reads)), ("File", f"{rule.file}:{rule.line}")]
         for label, text in rows:
-            console.print(f"  {label + ':':<16}{text.replace('`', '')}", markup=False)
-        console.print()
+            say_text(f"  {label + ':':<16}{text.replace('`', '')}")
+        say("")
 
 
 @app.command()
@@ -123,7 +120,7 @@ def comments(
         print_json([one._asdict() for one in found])
         return
     for one in found:
-        typer.echo(f"{one.error_code}  {one.place}\n  {one.en}\n  {one.fr}")
+        say(f"{one.error_code}  {one.place}", f"  {one.en}", f"  {one.fr}")
 
 
 @app.command()
@@ -146,7 +143,7 @@ def check(
         _print_problems(place, problems)
     else:
         examples = sum(len(rule.examples) for rule in catalogue.rules)
-        typer.echo(
+        say(
             f"{counted(len(catalogue.rules), 'rule')}, {counted(examples, 'example')}, "
             f"{counted(len(catalogue.predicates), 'predicate')}, "
             f"{counted(len(catalogue.codes.entries), 'code')}: all right (version {catalogue.version})"
@@ -174,7 +171,7 @@ def document(
         if form in (suffix, Format.both):
             path = out / f"KernelRules-{name}.{suffix.value}"
             path.write_text(write(catalogue, name), encoding="utf-8")
-            typer.echo(str(path))
+            say(str(path))
 
 
 Since = Annotated[str, typer.Option(help="Messages that arrived on or after this day, YYYY-MM-DD.")]
@@ -231,13 +228,12 @@ def apply(
                 print_json_list(told, "messages", found.shifts())
                 return
             _tell(found, limit, "changed")
-            typer.echo(f"{counted(points, 'access point')} judged from the first message on", err=True)
+            say(f"{counted(points, 'access point')} judged from the first message on", err=True)
 
 
 def _tell(found: Verdicts, limit: int, verb: str) -> None:
-    typer.echo(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
-    for words, number in found.words.most_common():
-        typer.echo(f"{number}\t{words}")
+    say(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
+    print_rows(("verdicts", "change"), [(number, words) for words, number in found.words.most_common()])
     rows: list[tuple[str, ...]] = [
         (str(one.message_id), one.kind, one.access_point, one.words) for one in islice(found.shifts(), limit)
     ]
@@ -261,9 +257,9 @@ def diff(
         print_json([{"change": change, "what": what, "how": how} for change, what, how in found])
         return
     if not found:
-        typer.echo("The rules and code lists are the same.", err=True)
+        say("The rules and code lists are the same.", err=True)
     for change, what, how in found:
-        typer.echo(f"{change} {what}: {how}")
+        say(f"{change} {what}: {how}")
 
 
 def _catalogue(folder: Path | None) -> Catalogue:
@@ -292,5 +288,5 @@ def _print_problems(place: Path, problems: tuple[Problem, ...]) -> None:
     for problem in problems:
         file = place / problem.file if (place / problem.file).exists() else problem.file
         rule = f" rule {problem.rule}:" if problem.rule else ""
-        typer.echo(f"{file}:{problem.line}:{rule} {problem.reason}. {problem.advice}", err=True)
-    typer.echo(f"{len(problems)} problem(s); no rule of this folder is used", err=True)
+        say(f"{file}:{problem.line}:{rule} {problem.reason}. {problem.advice}", err=True)
+    say(f"{len(problems)} problem(s); no rule of this folder is used", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime, tzinfo
@@ -14,10 +13,21 @@ from zoneinfo import ZoneInfo
 import msgspec
 import typer
 
-from energycomm.commands.output import hand_over, print_csv, print_json, print_rows, say
+from energycomm.commands.output import Paper, hand_over, print_csv, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
-from energycomm.correction.analysis import DIMENSIONS, Change, Dimension, Group, Judged, compare, groups, judged_cases
+from energycomm.correction.analysis import (
+    DIMENSIONS,
+    Change,
+    Dimension,
+    Group,
+    Judged,
+    compare,
+    groups,
+    judged_cases,
+    judging,
+)
+from energycomm.correction.cases import stuck_ids
 from energycomm.correction.library import load_scripts
 from energycomm.correction.proposals import SAMPLE, SECONDS, Proposal, propose
 from energycomm.correction.report import COMMAND, Report, Sheet, change_sheet, group_sheet, proposal_sheet, report
@@ -73,7 +83,10 @@ def analyse(
     made = datetime.now(zone)
     with open_store(config) as store:
         markets = installed_adapters(config.mapping_files)
-        cases = judged_cases(store.engine, markets, day)
+        kept = form in (Form.xlsx, Form.html) or propose_ or only or day is not None
+        cases = judged_cases(store.engine, markets, day) if kept else []
+        found = groups(cases if kept else judging(store.engine, markets), by, micros(day or made))
+        number = len(cases) if kept else len(stuck_ids(store.engine))
         before = None if earlier is None else judged_cases(store.engine, markets, earlier)
         tried = None
         if propose_ or only:
@@ -82,11 +95,10 @@ def analyse(
         made_of = report(cases, by, made=made, at=day, before=before, against=earlier, proposals=tried, limit=limit)
         _write(made_of, form, out)
         return
-    found = groups(cases, by, micros(day or made))
     changes = None if before is None or earlier is None else compare(groups(before, by, micros(earlier)), found)
     with _output(out):
         if form is Form.json:
-            print_json(_content(cases, found[:limit], changes, tried, limit))
+            print_json(_content(number, found[:limit], changes, tried, limit))
             return
         sheets = [group_sheet(found, by, limit, zone)] if changes is None else [change_sheet(changes, by, limit)]
         sheets += [] if tried is None else [proposal_sheet(tried, by)]
@@ -127,11 +139,11 @@ def _tried(
 
 
 def _content(
-    cases: list[Judged], found: list[Group], changes: list[Change] | None, tried: list[Proposal] | None, limit: int
+    number: int, found: list[Group], changes: list[Change] | None, tried: list[Proposal] | None, limit: int
 ) -> Any:
     if changes is not None:
         return changes[:limit]
-    content: dict[str, Any] = {"messages": len(cases), "groups": found}
+    content: dict[str, Any] = {"messages": number, "groups": found}
     if tried is not None:
         content["proposals"] = [
             {**msgspec.structs.asdict(one), "expected": one.expected, "words": one.words, "command": one.command}
@@ -142,7 +154,7 @@ def _content(
 
 def _print(sheet: Sheet, *, led: bool) -> None:
     """A sheet. On a terminal its commands stand below it, each in one line, so that no cell wraps or cuts it."""
-    if COMMAND not in sheet.head or not sys.stdout.isatty():
+    if COMMAND not in sheet.head or not Paper().is_terminal:
         print_rows(sheet.head, sheet.rows, led=led, title=sheet.title)
         return
     place = sheet.head.index(COMMAND)

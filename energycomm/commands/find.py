@@ -20,7 +20,8 @@ from energycomm.pipeline.gateway import open_catalogue, open_store
 def _look(store: Store, words: list[str], limit: int) -> Found:
     config = load()
     catalogue, scripts = open_catalogue(config.rules_folder), script_names(config.scripts_folder)
-    return find_all(store.engine, catalogue, scripts, " ".join(words), limit=limit)
+    texts = (config.rules_folder / "texts",)
+    return find_all(store.engine, catalogue, scripts, " ".join(words), limit=limit, texts=texts)
 
 
 def _subject(store: Store, typed: Mapping[str, Any]) -> str:

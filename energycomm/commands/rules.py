@@ -6,6 +6,7 @@ from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -18,7 +19,7 @@ from energycomm.commands.rejudging import judged_by
 from energycomm.commands.running import ProcessNumber, Work
 from energycomm.config import load
 from energycomm.correction.difference import differences
-from energycomm.correction.impact import bring_about, catalogue_named
+from energycomm.correction.impact import bring_about, catalogue_named, rules_named, versions_of
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.comments import built_comments
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
@@ -45,6 +46,9 @@ class Format(StrEnum):
     md = "md"
     html = "html"
     both = "both"
+
+
+NAMED = "A folder of rules, first digits of a stored version, or a day: the rules of then"
 
 
 @app.command("list")
@@ -103,11 +107,12 @@ def show(
 
 
 @app.command()
+@listed
 def comments(
+    form: Form,
     code: Annotated[str | None, typer.Argument(help="Only of this rule: its code or error code.")] = None,
     market: Annotated[str | None, typer.Option(help="Only rules of this market: fr.")] = None,
     folder: Folder = None,
-    json: Json = False,
 ) -> None:
     """Show the comments of the rules in both languages, with the values of the examples that fail.
 
@@ -116,8 +121,9 @@ def comments(
     catalogue = _catalogue(folder)
     rules = _named(catalogue, code) if code else catalogue.matching(_market(catalogue, market) if market else None)
     found = list(built_comments(catalogue, rules))
-    if json:
-        print_json([one._asdict() for one in found])
+    if form.asked:
+        rows = [(one.error_code, one.place, one.en, one.fr) for one in found]
+        form.show([one._asdict() for one in found], ("code", "example", "English", "French"), rows)
         return
     for one in found:
         say(f"{one.error_code}  {one.place}", f"  {one.en}", f"  {one.fr}")
@@ -178,24 +184,44 @@ Since = Annotated[str, typer.Option(help="Messages that arrived on or after this
 Limit = Annotated[int, typer.Option(min=1, help="How many messages to list at most.")]
 
 
+@app.command()
+@listed
+def versions(form: Form) -> None:
+    """List the versions of the rules that messages were judged by: since when each is used.
+
+    Example: energycomm rules versions
+    """
+    with open_store(load()) as store:
+        found = versions_of(store)
+    rows = [(one.version, one.first_used_at, one.engine) for one in found]
+    form.show(found, ("version", "first used", "engine"), rows)
+
+
 @app.command("impact")
 @recorded("rules impact")
 def impact_(
     since: Since,
-    folder: Folder = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--rules", metavar="RULES", help=f"{NAMED}; the folder of the configuration by default."),
+    ] = None,
     limit: Limit = 50,
     work: Work = None,
     processes: ProcessNumber = None,
     json: Json = False,
 ) -> None:
-    """Judge stored messages by changed rules and show which verdicts would change; nothing is stored.
+    """Judge stored messages by other rules and show which verdicts would change; nothing is stored.
+
+    Accepted messages are judged too: what would the rules of March have said of all that came since?
 
     Example: energycomm rules impact --since 2026-01-01 --rules changed-rules/
     """
     config = load()
+    zone = ZoneInfo(config.web.zone)
     with (
         open_store(config) as store,
-        judged_by(config, store, folder or config.rules_folder, since, work, processes) as found,
+        rules_named(store, by or str(config.rules_folder), zone) as folder,
+        judged_by(config, store, folder, since, work, processes) as found,
     ):
         if json:
             print_json_list({"judged": found.judged, "changes": found.words}, "messages", found.shifts())
@@ -242,19 +268,27 @@ def _tell(found: Verdicts, limit: int, verb: str) -> None:
 
 
 @app.command()
+@listed
 def diff(
-    old: Annotated[str, typer.Argument(metavar="A", help="Folder of rules, or the first digits of a stored version.")],
-    new: Annotated[str, typer.Argument(metavar="B", help="Folder of rules, or the first digits of a stored version.")],
-    json: Json = False,
+    form: Form,
+    old: Annotated[
+        str, typer.Argument(metavar="A", help="Folder of rules, first digits of a stored version, or a day.")
+    ],
+    new: Annotated[
+        str, typer.Argument(metavar="B", help="Folder of rules, first digits of a stored version, or a day.")
+    ],
 ) -> None:
     """Describe the differences between two versions of the rules.
 
     Example: energycomm rules diff 3f2a rules/
     """
-    with open_store(load()) as store:
-        found = differences(catalogue_named(store, old), catalogue_named(store, new))
-    if json:
-        print_json([{"change": change, "what": what, "how": how} for change, what, how in found])
+    config = load()
+    with open_store(config) as store:
+        zone = ZoneInfo(config.web.zone)
+        found = differences(catalogue_named(store, old, zone), catalogue_named(store, new, zone))
+    if form.asked:
+        head = ("change", "what", "how")
+        form.show([dict(zip(head, one, strict=True)) for one in found], head, found)
         return
     if not found:
         say("The rules and code lists are the same.", err=True)

@@ -176,7 +176,7 @@ def history(
         ]
         form.show(found, head, rows, limit=limit)
     else:
-        if not form.json and not form.tabular:
+        if not form.asked:
             print_campaign(record)
         form.show(
             {"campaign": record, "items": found},

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import typer
 
+from energycomm.commands.options import choice
 from energycomm.commands.output import Paper, hand_over, print_csv, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
@@ -51,7 +52,7 @@ class Form(StrEnum):
 
 @recorded("correct analyse")
 def analyse(
-    by: Annotated[str, typer.Option("--group", help=f"What groups have in common: {', '.join(DIMENSIONS)}.")] = "code",
+    by: Annotated[str, choice("--group", DIMENSIONS, "thing to group by", "What groups have in common")] = "code",
     at: Annotated[str | None, typer.Option(help="State at the end of this day, YYYY-MM-DD.")] = None,
     against: Annotated[str | None, typer.Option(help="Compare with the end of this earlier day.")] = None,
     propose_: Annotated[
@@ -71,8 +72,6 @@ def analyse(
     """
     if json:
         form = Form.json
-    if by not in DIMENSIONS:
-        raise UserError(f"{by!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
     if form is Form.xlsx and out is None:
         raise UserError("A workbook cannot be printed.", "Name its file: --out stuck.xlsx.")
     config = load()

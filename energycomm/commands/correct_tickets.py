@@ -55,7 +55,7 @@ def tickets_(
             raise UserError("Which ticket is to be changed?", "Name its number.")
         else:
             found = tickets(store, **wanted.known(store.engine).model_dump())
-    if number is not None and not form.json and not form.tabular:
+    if number is not None and not form.asked:
         _print_ticket(found[0])
     else:
         head = ("id", "state", "class", "title", "grid operator", "messages", "owner", "due")
@@ -70,7 +70,9 @@ def tickets_(
 def delegate_(
     ids: Annotated[list[int] | None, typer.Argument(metavar="ID", help="Messages.")] = None,
     to: Annotated[str, typer.Option("--to", help="The colleague.")] = "",
-    group: Annotated[str, typer.Option(help=f"Instead a whole group, by dimension: {', '.join(DIMENSIONS)}.")] = "code",
+    group: Annotated[
+        str, choice("--group", DIMENSIONS, "thing to group by", "With --only: what groups have in common")
+    ] = "code",
     only: Annotated[str | None, typer.Option(help="Which group, by its key.")] = None,
     note: Annotated[str, typer.Option(help="What the colleague should know.")] = "",
     by: Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")] = None,
@@ -84,8 +86,6 @@ def delegate_(
         raise UserError("To whom?", "Name the colleague with --to.")
     if bool(ids) == (only is not None):
         raise UserError("Which messages?", "Name their numbers, or a group with --only.")
-    if group not in DIMENSIONS:
-        raise UserError(f"{group!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
     config = load()
     with open_store(config) as store:
         if only is not None:

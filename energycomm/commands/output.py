@@ -152,9 +152,9 @@ class Form(Struct, frozen=True, kw_only=True):
         return limit if self.sort is None else max(limit, MOST_SORTED + 1)
 
     @property
-    def tabular(self) -> bool:
-        """Whether rows are asked for, also where there is only one thing to show."""
-        return self.csv or self.tsv
+    def asked(self) -> bool:
+        """Whether one form of the rows is asked for: else a command may say more than they hold."""
+        return self.json or self.csv or self.tsv or self.no_header or self.sort is not None
 
     def show(
         self,

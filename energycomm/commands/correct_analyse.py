@@ -7,7 +7,7 @@ from contextlib import contextmanager, redirect_stdout
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -80,27 +80,28 @@ def analyse(
     if (propose_ or only) and day is not None:
         raise UserError("Scripts are tried on the store of today.", "Leave --at out.")
     made = datetime.now(zone)
+    what = cast(Dimension, by)
     with open_store(config) as store:
         markets = installed_adapters(config.mapping_files)
         kept = form in (Form.xlsx, Form.html) or propose_ or only or day is not None
         cases = judged_cases(store.engine, markets, day) if kept else []
-        found = groups(cases if kept else judging(store.engine, markets), by, micros(day or made))
+        found = groups(cases if kept else judging(store.engine, markets), what, micros(day or made))
         number = len(cases) if kept else len(stuck_ids(store.engine))
         before = None if earlier is None else judged_cases(store.engine, markets, earlier)
         tried = None
         if propose_ or only:
-            tried = _tried(config, store, cases, by, micros(made), limit, sample, seconds, only)
+            tried = _tried(config, store, cases, what, micros(made), limit, sample, seconds, only)
     if form in (Form.xlsx, Form.html):
-        made_of = report(cases, by, made=made, at=day, before=before, against=earlier, proposals=tried, limit=limit)
+        made_of = report(cases, what, made=made, at=day, before=before, against=earlier, proposals=tried, limit=limit)
         _write(made_of, form, out)
         return
-    changes = None if before is None or earlier is None else compare(groups(before, by, micros(earlier)), found)
+    changes = None if before is None or earlier is None else compare(groups(before, what, micros(earlier)), found)
     with _output(out):
         if form is Form.json:
             print_json(_content(number, found[:limit], changes, tried, limit))
             return
-        sheets = [group_sheet(found, by, limit, zone)] if changes is None else [change_sheet(changes, by, limit)]
-        sheets += [] if tried is None else [proposal_sheet(tried, by)]
+        sheets = [group_sheet(found, what, limit, zone)] if changes is None else [change_sheet(changes, what, limit)]
+        sheets += [] if tried is None else [proposal_sheet(tried, what)]
         if form is Form.csv:
             _csv(sheets[-1])
             return

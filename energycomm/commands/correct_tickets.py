@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 from zoneinfo import ZoneInfo
 
 import typer
@@ -12,7 +12,7 @@ from energycomm.commands.options import choice, options_of
 from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
-from energycomm.correction.analysis import DIMENSIONS, judged_cases, members
+from energycomm.correction.analysis import DIMENSIONS, Dimension, judged_cases, members
 from energycomm.correction.export import export
 from energycomm.correction.tickets import DELEGABLE, Ticket, change_ticket, delegate, tickets
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
@@ -90,7 +90,7 @@ def delegate_(
     with open_store(config) as store:
         if only is not None:
             markets = installed_adapters(config.mapping_files)
-            found = members(judged_cases(store.engine, markets), group, now_micros())
+            found = members(judged_cases(store.engine, markets), cast(Dimension, group), now_micros())
             if only not in found:
                 raise UserError(f"There is no group {only!r}.", f"Groups: {', '.join(list(found)[:20])}.")
             ids = [one.case.id for one in found[only]]

@@ -235,8 +235,7 @@ def _broken() -> int:
 
 
 def _complain(message: str, advice: str, exit_code: int) -> int:
-    lines = map(on_one_line, message.rstrip().split("\n"))
-    typer.echo("error: " + "\n".join(lines), err=True)
-    if advice:
-        typer.echo(f"       {advice}", err=True)
+    # What goes on in a further line is indented, where no line of ours begins.
+    lines = [on_one_line(line) for text in (message.rstrip(), advice) if text for line in text.split("\n")]
+    typer.echo("error: " + "\n       ".join(lines), err=True)
     return exit_code

@@ -12,7 +12,8 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -24,6 +25,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.findable import EXTENSION, FINDABLE, able
 from energycomm.eis.finding import (
     HOW,
+    NUMBERED,
     SHORTEST,
     FoundRow,
     How,
@@ -39,8 +41,14 @@ from energycomm.eis.finding import (
 from energycomm.eis.nameindex import CONTACTS, unfinished
 from energycomm.eis.tallies import code_frequencies
 from energycomm.engine.catalogue import Catalogue
+from energycomm.texts.catalogues import LANGUAGES, Folders, translate
 
 LONGEST: Final = 200
+LONG: Final = 12
+"""Digits of an identifier before which letters are no part of it."""
+
+_LABEL: Final = re.compile(r"^[^\W\d_]{1,4}\W{0,3}(?=\d)")
+_MARKET: Final = re.compile(r"([A-Za-z]{2})(?: |(?=\d{8}))(?=\S)")
 SHOWN: Final = 8
 """Results of a kind, unless more are asked for."""
 
@@ -200,7 +208,15 @@ class TooShort(UnknownWord):
         super().__init__("q", words, what, f"Type at least {SHORTEST} signs of a word, or a number: ticket 7.")
 
 
-def find(engine: Engine, catalogue: Catalogue, scripts: Iterable[str], text: str, *, limit: int = SHOWN) -> Found:
+def find(
+    engine: Engine,
+    catalogue: Catalogue,
+    scripts: Iterable[str],
+    text: str,
+    *,
+    limit: int = SHOWN,
+    texts: Folders = (),
+) -> Found:
     """Everything that fits what somebody typed.
 
     Args:
@@ -209,20 +225,25 @@ def find(engine: Engine, catalogue: Catalogue, scripts: Iterable[str], text: str
       scripts: names of the correction scripts.
       text: words, a number, or a kind and a number: ``ticket 7``.
       limit: results of a kind at most.
+      texts: folders of catalogues in which the titles of rules are translated.
 
     Raises:
       TooShort: nothing of it is long enough to be looked for.
     """
-    text = plain(text)
+    text, declared = plain(text), _Declared(catalogue, tuple(scripts), texts)
+    readings = _readings(text, catalogue.markets) if text else []
+    if len(readings) > 1 and readings[-1].market:
+        readings[0] = _Asked(text, market=readings[-1].market)
+    asked = [one for one in readings if _forms(one.text)]
     refresh(engine)
     with reading(engine) as connection:
-        numbered = list(_numbered(connection, text))
-        if not numbered and not _forms(text):
+        found = [row for one in readings for row in _numbered(connection, one) if one.wants(row)]
+        if not found and not asked:
             raise TooShort(text)
-        found = numbered + (list(_fitting(connection, catalogue, scripts, text)) if _forms(text) else [])
-        mistyped = not found and bool(_forms(text))
+        found += [row for one in asked for row in _fitting(connection, declared, one.text) if one.wants(row)]
+        mistyped = not found
         if mistyped:
-            found = list(_similar(connection, catalogue, scripts, text))
+            found = [row for one in asked for row in _similar(connection, declared, one.text) if one.wants(row)]
         notes = tuple(_notes(connection))
     return Found(
         words=text, groups=_grouped(found, limit), mistyped=mistyped and bool(found), searched=KINDS, notes=notes
@@ -236,18 +257,66 @@ def plain(text: str) -> str:
     return " ".join("".join(seen).split())[:LONGEST].strip()
 
 
-def _numbered(connection: Connection, text: str) -> Iterator[FoundRow]:
+class _Asked(NamedTuple):
+    """What was typed, read in one way: the words to look for, and the kind or the market that is named before them."""
+
+    text: str
+    kind: str = ""
+    market: str = ""
+
+    def wants(self, row: FoundRow) -> bool:
+        """Whether a row is of the kind, and of no other market."""
+        way = _WAYS[row.table, row.column]
+        return self.kind in ("", way.kind) and (self.market == "" or row.market in (None, self.market))
+
+
+def _readings(text: str, markets: Iterable[str]) -> list[_Asked]:
+    """The ways to read what was typed: as it is, and without the kind and the market that it begins with: `ticket 7`,
+    `compteur 021976`, `FR 3000123`."""
+    found, kind, market = [_Asked(text)], "", ""
+    rest, known = text, set(markets)
+    while True:
+        words = rest.split()
+        if not market and (code := _MARKET.match(rest)) and code[1].upper() in known:
+            market, rest = code[1].upper(), rest[code.end() :]
+        else:
+            named = next((one for one in _beginnings(words) if folded(one) in _kind_words()), "")
+            meant = _kind_words().get(folded(named))
+            if meant is None or (kind and meant):
+                return found
+            kind, rest = kind or meant, rest[len(named) :].strip()
+        found.append(_Asked(rest, kind, market))
+
+
+def _beginnings(words: Sequence[str]) -> list[str]:
+    """What a text begins with, the longest first: one to three words, and others behind them."""
+    return [" ".join(words[:number]) for number in range(min(3, len(words) - 1), 0, -1)]
+
+
+@cache
+def _kind_words() -> dict[str, str]:
+    """The words for a kind, in all languages, without accents -> the kind; it is empty for a word that says nothing."""
+    tables = {table.replace("_", " "): _WAYS[table, "id"].kind for table in NUMBERED}
+    names = [(name, kind) for name, kind in (*((kind, kind) for kind in KINDS), *tables.items())]
+    told = {folded(translate(name, language)): kind for language in LANGUAGES for name, kind in names}
+    return told | dict.fromkeys(("no.", "nr.", "n°"), "")
+
+
+def folded(text: str) -> str:
+    """A text in small letters without accents."""
+    return "".join(sign for sign in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(sign))
+
+
+def _numbered(connection: Connection, asked: _Asked) -> Iterator[FoundRow]:
     """What has a number: of any kind, or of the one that is named before it."""
-    kind, _, number = text.rpartition(" ")
-    number = number.removeprefix("#")
-    if not (number.isascii() and number.isdigit()) or len(number) > 18 or number.startswith("0"):
+    number = asked.text.removeprefix("#")
+    if not (number.isascii() and number.isdigit()) or len(number) > 18 or number.startswith("0") or asked.market:
         return
     for table in numbers_of(connection, int(number)):
-        if kind.casefold() in ("", _WAYS[table, "id"].kind, table.replace("_", " "), "no."):
-            yield FoundRow(table, "id", number, "whole", None, number)
+        yield FoundRow(table, "id", number, "whole", None, number)
 
 
-def _fitting(connection: Connection, catalogue: Catalogue, scripts: Iterable[str], text: str) -> Iterator[FoundRow]:
+def _fitting(connection: Connection, declared: _Declared, text: str) -> Iterator[FoundRow]:
     for words in _forms(text):
         yield from values_like(connection, words)
     for form in _forms(text):
@@ -255,14 +324,14 @@ def _fitting(connection: Connection, catalogue: Catalogue, scripts: Iterable[str
             yield from references_like(connection, form[0])
     yield from customers_named(connection, text, mistyped=False)
     yield from customers_reached(connection, text, mistyped=False)
-    asked = text.split()
-    for table, column, value, key in _declared(connection, catalogue, scripts):
-        how = fit(value, asked)
+    asked = folded(text).split()
+    for table, column, value, key in declared.names(connection):
+        how = fit(folded(value), asked)
         if how is not None:
             yield FoundRow(table, column, value, how, None, key)
 
 
-def _similar(connection: Connection, catalogue: Catalogue, scripts: Iterable[str], text: str) -> Iterator[FoundRow]:
+def _similar(connection: Connection, declared: _Declared, text: str) -> Iterator[FoundRow]:
     for words in _forms(text):
         if len(words) == 1:
             yield from values_near(connection, words[0])
@@ -270,7 +339,7 @@ def _similar(connection: Connection, catalogue: Catalogue, scripts: Iterable[str
     yield from customers_reached(connection, text, mistyped=True)
     names = {
         value.casefold(): (table, column, value, key)
-        for table, column, value, key in _declared(connection, catalogue, scripts)
+        for table, column, value, key in declared.names(connection)
         if column != "title"
     }
     for close in difflib.get_close_matches(text.casefold(), names, n=3, cutoff=0.75):
@@ -279,29 +348,38 @@ def _similar(connection: Connection, catalogue: Catalogue, scripts: Iterable[str
 
 
 def _forms(text: str) -> list[tuple[str, ...]]:
-    """The ways to read what was typed: its words, and an identifier that was typed in pieces: 9900 0000 0004 04."""
+    """The ways to look for words: as they are; as an identifier that was typed in pieces, 9900 0000 0004 04, or behind
+    the name that a market has for it, EAN 541449000000001017."""
     words = tuple(text.split())
     forms = [words] if any(len(word) >= SHORTEST for word in words) else []
-    joined = re.sub(r"[\s./-]", "", text)
+    joined, bare = (re.sub(r"[\s./-]", "", one) for one in (text, _LABEL.sub("", text)))
     if joined != text and joined.isalnum() and sum(sign.isdigit() for sign in joined) * 2 > len(joined) >= 8:
         forms.append((joined,))
+    if bare not in (text, joined) and bare.isdigit() and len(bare) >= LONG:
+        forms.append((bare,))
     return [tuple(sorted(form, key=len, reverse=True)) if len(form) > 1 else form for form in forms]
 
 
-def _declared(
-    connection: Connection, catalogue: Catalogue, scripts: Iterable[str]
-) -> Iterator[tuple[str, str, str, str]]:
-    """What has a name and is in no table: rules, codes that messages have, scripts. (table, column, value, key)."""
-    found = {one.name for one in code_frequencies(connection)}
-    for code in found:
-        yield "finding", "code", code, code
-    for rule in catalogue.rules:
-        for name in dict.fromkeys((rule.error_code, rule.code, rule.market_code, rule.ebix)):
-            if name and name not in found:
-                yield "rule", "code", name, rule.code
-        yield "rule", "title", rule.title, rule.code
-    for name in scripts:
-        yield "script", "name", name, name
+class _Declared(NamedTuple):
+    """What has a name and is in no table: rules, codes that messages have, scripts."""
+
+    catalogue: Catalogue
+    scripts: tuple[str, ...]
+    texts: Folders
+
+    def names(self, connection: Connection) -> Iterator[tuple[str, str, str, str]]:
+        """(table, column, value, key) of each name; the titles of rules in all languages."""
+        found = {one.name for one in code_frequencies(connection)}
+        for code in found:
+            yield "finding", "code", code, code
+        for rule in self.catalogue.rules:
+            for name in dict.fromkeys((rule.error_code, rule.code, rule.market_code, rule.ebix)):
+                if name and name not in found:
+                    yield "rule", "code", name, rule.code
+            for title in dict.fromkeys(translate(rule.title, language, self.texts) for language in LANGUAGES):
+                yield "rule", "title", title, rule.code
+        for name in self.scripts:
+            yield "script", "name", name, name
 
 
 def _notes(connection: Connection) -> Iterator[str]:

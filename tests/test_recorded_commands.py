@@ -135,8 +135,8 @@ NOTHING_PERSONAL = {
     # Drafts of markets, whether they hold the contract, and what becomes of the leaves of their schemas.
     "adapter new", "adapter check", "adapter coverage",
     # Rules, calorific values, invented people.
-    "rules list", "rules show", "rules comments", "rules check", "rules document", "rules diff", "gas values",
-    "gas convert", "simulate", "portfolio template",
+    "rules list", "rules show", "rules comments", "rules check", "rules document", "rules diff",
+    "rules versions", "gas values", "gas convert", "simulate", "portfolio template",
     # Models, on data sets that a recorded command built, and on public ones.
     "assistant train", "assistant evaluate retrieval", "assistant evaluate answers", "assistant evaluate judges",
     "assistant evaluate abstention", "assistant evaluate generate", "assistant evaluate review",

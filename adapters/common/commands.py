@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Json, print_json, print_rows, say
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
 from energycomm.market.installed import installed_adapters
@@ -43,18 +43,18 @@ def new(
 
     draft = write_draft(market, schema, sample or [], into, package=name, zone=zone)
     for path in draft.files:
-        typer.echo(str(path))
-    typer.echo(
+        say(str(path))
+    say(
         f"{counted(draft.placed, 'leaf goes', 'leaves go')} to a field of a Kernel message, "
         f"{draft.particulars} are kept as particulars, "
         f"{draft.unplaced} may stand several times and are to be placed"
     )
     for fixture, (found, refused) in draft.digested.items():
-        typer.echo(f"{fixture}: {counted(found, 'CH message')}, {refused} refused")
-    typer.echo(f"Go on in {draft.folder / 'table.yaml'}: docs/adapters.md says how.")
+        say(f"{fixture}: {counted(found, 'CH message')}, {refused} refused")
+    say(f"Go on in {draft.folder / 'table.yaml'}: docs/adapters.md says how.")
     if (draft.folder.parent / "pyproject.toml").is_file():
-        typer.echo(f"Install it: pip install -e {draft.folder.parent}")
-    typer.echo(f"Then: energycomm adapter check {market.lower()}; energycomm adapter coverage {market.lower()}")
+        say(f"Install it: pip install -e {draft.folder.parent}")
+    say(f"Then: energycomm adapter check {market.lower()}; energycomm adapter coverage {market.lower()}")
 
 
 @app.command()
@@ -87,10 +87,10 @@ def check(
     else:
         for one in found:
             if every or one.outcome != "passed":
-                typer.echo(f"{one.outcome}: {' '.join((one.check, one.of)).strip()}{one.found and ': ' + one.found}")
+                say(f"{one.outcome}: {' '.join((one.check, one.of)).strip()}{one.found and ': ' + one.found}")
                 if one.outcome == "failed":
-                    typer.echo(f"    {one.advice}")
-        typer.echo(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+                    say(f"    {one.advice}")
+        say(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     if counts["failed"]:
         raise typer.Exit(ExitCode.REJECTED)
 
@@ -129,7 +129,7 @@ def coverage(
             raise UserError(str(fault), "Correct the adapter's ledger, see docs/adapters.md.") from None
         unknown = ledger.unknown or (() if ledger.documents else ("what it sends",))
         if unknown:
-            typer.echo(f"{adapter.market}: no schema is known of {', '.join(unknown)}", err=True)
+            say(f"{adapter.market}: no schema is known of {', '.join(unknown)}", err=True)
     documents = list(dict.fromkeys((code, label) for code, label, _ in found))
     if json:
         print_json(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -15,7 +14,7 @@ from msgspec import Struct
 
 from assistant.classifier.answers import LABEL_FORMS, LabelForm
 from assistant.classifier.port import FORMS, Example, Form
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Json, print_json, print_rows, say
 
 Combination: TypeAlias = tuple[Form, LabelForm, bool]
 """Form of the text, form of the labels, whether codes are judged by themselves."""
@@ -63,7 +62,7 @@ def ablation(
     examples = read_dataset(data or dataset_file(config))
     trials = []
     for trial in run(examples, seconds_of(budget), range(seeds)):
-        print(trial, file=sys.stderr)
+        say(trial, err=True)
         trials.append(trial)
     if json:
         print_json(trials)

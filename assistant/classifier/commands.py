@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistant.classifier.port import NO_OPINION
-from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import (
+    Form,
+    Json,
+    listed,
+    print_facts,
+    print_heading,
+    print_json,
+    print_rows,
+    say,
+    say_text,
+)
 from energycomm.commands.recording import recorded
 from energycomm.errors import ExitCode, UserError
 
@@ -86,13 +96,13 @@ def shadow(
             while True:
                 for messages, otherwise in keep_up(store, adviser, most=None if most is None else most - asked):
                     asked, wrong = asked + messages, wrong + otherwise
-                    print(f"{asked} messages, {wrong} disagreements", file=sys.stderr, flush=True)
+                    say(f"{asked} messages, {wrong} disagreements", err=True)
                 if once or (most is not None and asked >= most):
                     break
                 time.sleep(every)
         except KeyboardInterrupt:
             pass
-    typer.echo(f"{adviser.name}: {asked} messages, {wrong} disagreements")
+    say(f"{adviser.name}: {asked} messages, {wrong} disagreements")
 
 
 @recorded("assistant disagreements")
@@ -211,7 +221,7 @@ def classifier(
     if json:
         print_json(report)
     else:
-        typer.echo(report.markdown())
+        say_text(report.markdown())
     if out is not None:
         points = read_dataset(file, "points")[:sample]
         for path in write(report, out):
@@ -308,7 +318,7 @@ def _print_opinion(one: Opinion) -> None:
         ]
     )
     print_heading("What it read")
-    typer.echo(one.text)
+    say_text(one.text)
 
 
 def _print_drift(found: Any) -> None:
@@ -340,4 +350,4 @@ def _print_drift(found: Any) -> None:
 
 
 def _told(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say(line, err=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 
 if TYPE_CHECKING:
@@ -170,4 +169,4 @@ def _describe(file: Path) -> None:
 
 
 def _told(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say(line, err=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Json, Paper, print_json, print_rows, say
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def train(
     dataset, folder = data or dataset_file(config), out or model_folder(config, model)
     if model != "language":
         _, about = fit_model(model, dataset, folder, budget=seconds)
-        print_json(about) if json else typer.echo(f"{model}: trained in {about['seconds']} s, written to {folder}")
+        print_json(about) if json else say(f"{model}: trained in {about['seconds']} s, written to {folder}")
         return
     recipe = _recipe({"base": base, "four_bit": four_bit, "seed": seed, "threads": config.threads}, settings)
     trained = _train(recipe, dataset, folder, seconds, resume=resume, cpu=cpu)
@@ -149,10 +149,9 @@ def _tell(model: LanguageModel, folder: Path, json: bool) -> None:
 @contextmanager
 def progress() -> Iterator[tuple[Callable[[float], None], Callable[[Mark], None]]]:
     """A bar on a terminal, and a line for every evaluation, both on standard error."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True, highlight=False)
+    console = Paper(stderr=True, highlight=False)
     with Progress(
         TextColumn("training"), BarColumn(), TimeRemainingColumn(), console=console, disable=not console.is_terminal
     ) as bar:
@@ -162,9 +161,10 @@ def progress() -> Iterator[tuple[Callable[[float], None], Callable[[Mark], None]
             bar.update(task, completed=share)
 
         def report(mark: Mark) -> None:
-            console.print(
+            say(
                 f"{mark.seconds:7.0f} s  step {mark.step:6d}  loss {mark.loss:.4f}  "
-                f"validation {mark.valid_loss:.4f}  exactly right {mark.exact:.4f}"
+                f"validation {mark.valid_loss:.4f}  exactly right {mark.exact:.4f}",
+                err=True,
             )
 
         yield tick, report

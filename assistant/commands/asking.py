@@ -9,7 +9,7 @@ import typer
 
 from assistant.commands.indexing import day
 from assistant.commands.showing import Form, answer_data, print_answer, print_explanation, print_found
-from energycomm.commands.output import Json, print_json
+from energycomm.commands.output import Json, print_json, say, say_piece
 from energycomm.commands.recording import announce, of_answer, of_message, of_question, recorded, system_user
 from energycomm.errors import ExitCode
 
@@ -84,7 +84,7 @@ def chat(
     history: list[Turn] = []
     while True:
         if sys.stdin.isatty():
-            typer.echo("? ", nl=False, err=True)
+            say_piece("? ")
         line = sys.stdin.readline().strip()
         if not line:
             return
@@ -212,7 +212,7 @@ def serve(
 
     with door(config, host, chat, sign_in=sign_in) as app:
         scheme = "https" if config.web.certificate_file else "http"
-        typer.echo(f"{scheme}://{host}:{port}/", err=True)
+        say(f"{scheme}://{host}:{port}/", err=True)
         bounds = Bounds.of(config.web, config.web.proxies)
         http_server(app, bounds, tls_context(config), log_level="warning", **options(config, host, port)).run()
 
@@ -294,4 +294,4 @@ def _stream(form: Form) -> Any:
     """What a generator writes is shown while it comes, on a terminal only: it is not checked yet."""
     if form is not Form.rich or not sys.stderr.isatty():
         return None
-    return lambda piece: typer.secho(piece, nl=False, err=True, dim=True)
+    return say_piece

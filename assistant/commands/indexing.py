@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.errors import ExitCode, UserError
 
@@ -62,7 +62,7 @@ def index(
         embedder,
         size=ChunkSize(most=config.chunk_tokens, overlap=config.overlap_tokens),
         names=config.listed_names(),
-        told=lambda words: typer.echo(words, err=True),
+        told=lambda words: say(words, err=True),
     )
     left_out = open_index(config.folder / "index").store.dropped() if dropped else []
     if json:
@@ -148,7 +148,7 @@ def day(text: str | None) -> date | None:
 
 def _told(report: Any) -> list[tuple[str, object]]:
     for failure in report.failures:
-        typer.echo(f"not read: {failure.id}: {failure.why}", err=True)
+        say(f"not read: {failure.id}: {failure.why}", err=True)
     if report.failures:
         print_heading("Indexed")
     return [

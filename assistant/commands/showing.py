@@ -8,12 +8,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from energycomm.commands.output import print_rows
+from energycomm.commands import output
+from energycomm.commands.output import Paper, print_rows
 
 if TYPE_CHECKING:
     from assistant.chat.answer import Answer, Source
@@ -46,7 +45,7 @@ def print_answer(answer: Answer, number: int | None, form: Form) -> None:
     """The answer, then each cited source with the sentences that carry it marked."""
     from assistant.chat.words import say
 
-    console = Console(highlight=False, soft_wrap=True, no_color=form is Form.plain)
+    console = Paper(highlight=False, soft_wrap=True, no_color=form is Form.plain)
     style = "yellow" if answer.abstained else "bold" if form is Form.rich else ""
     console.print(Text(answer.text, style=style))
     if answer.worked is not None:
@@ -61,10 +60,10 @@ def print_answer(answer: Answer, number: int | None, form: Form) -> None:
                 console.print(Text("    ").append_text(line))
     told = [f"confidence {answer.confidence:.2f}", f"{sum(answer.seconds.values()):.2f} s"]
     told += list(answer.flags) + ([f"answer {number}"] if number else [])
-    typer.secho(" · ".join(told), err=True, dim=True)
+    output.say(" · ".join(told), err=True, dim=True)
 
 
-def print_worked(reply: Reply, console: Console, form: Form) -> None:
+def print_worked(reply: Reply, console: Paper, form: Form) -> None:
     """The tables of an answer that was worked out, and its proofs; lines with tabs between in a pipe."""
     from assistant.operations.wording import say
 
@@ -77,8 +76,7 @@ def print_worked(reply: Reply, console: Console, form: Form) -> None:
                     shown.add_row(*map(Text, row))
                 console.print(shown)
             else:
-                for row in (one.table.columns, *one.table.rows):
-                    console.print(Text("\t".join(row)))
+                output.print_tsv(one.table.columns, one.table.rows)
         console.print()
         console.print(Text(say(reply.language, "proof"), style="bold"))
         for proof in one.proofs:
@@ -140,12 +138,12 @@ def print_found(found: Sequence[Found]) -> None:
 
 def print_explanation(explanation: Told, form: Form) -> None:
     """An explanation, part by part, each statement with its evidence."""
-    console = Console(highlight=False, soft_wrap=True, no_color=form is Form.plain)
-    console.print(Text(explanation.summary, style="bold" if form is Form.rich else ""))
+    rich = form is Form.rich
+    output.say(explanation.summary, bold=rich)
     for part in explanation.parts:
-        console.print()
-        console.print(Text(part.title, style="bold"))
+        output.say("")
+        output.say(part.title, bold=rich)
         for statement in part.statements:
-            console.print(Text(f"- {statement.text}"))
+            output.say(f"- {statement.text}")
             for evidence in statement.evidence:
-                console.print(Text(f"    {evidence}", style="dim"))
+                output.say(f"    {evidence}", dim=rich)

@@ -10,6 +10,7 @@ import typer
 
 from assistant.evaluation.options import CACHE, Cache, Data, Out, command_line, configured, show_report, told
 from assistant.extras import need
+from energycomm.commands.output import say
 from energycomm.errors import UserError
 
 app = typer.Typer(
@@ -265,7 +266,7 @@ def generate(
             for draft in generation.ask_generator(generator, passage, name, samples=sample or ())
         ]  # fmt: skip
     generation.write_review(drafts, out)
-    typer.echo(f"{len(drafts)} drafts in {out}: write yes, no or a better question in the column keep")
+    say(f"{len(drafts)} drafts in {out}: write yes, no or a better question in the column keep")
 
 
 @app.command()
@@ -280,7 +281,7 @@ def review(
     from assistant.evaluation.generation import read_review
 
     kept, silent = read_review(file, out)
-    typer.echo(f"{kept} questions in {out}, {silent} not reviewed yet")
+    say(f"{kept} questions in {out}, {silent} not reviewed yet")
 
 
 @app.command()

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from assistant.extras import need
+from energycomm.commands.output import say, say_text
 from energycomm.errors import UserError
 
 Data = Annotated[Path, typer.Option(help="Folder with the public sets (beir_scifact, wice, qed, xquad_r).")]
@@ -19,7 +20,7 @@ CACHE = Path(".assistant") / "evaluation"
 
 def told(line: str) -> None:
     """Say what is being done, beside the report."""
-    print(line, file=sys.stderr, flush=True)
+    say(line, err=True)
 
 
 def configured(cache: Path = CACHE) -> tuple[Any, Any]:
@@ -41,7 +42,7 @@ def show_report(report: Any, out: Path | None) -> None:
     """
     from assistant.evaluation.report import write
 
-    typer.echo(report.markdown())
+    say_text(report.markdown())
     if out is not None:
         for path in write(report, out):
             told(str(path))

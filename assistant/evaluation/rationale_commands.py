@@ -9,6 +9,7 @@ import typer
 
 from assistant.evaluation.options import CACHE, Cache, Data, Out, command_line, configured, show_report, told
 from assistant.rationale.folds import FOLDS, folds_of
+from energycomm.commands.output import say
 from energycomm.errors import UserError
 
 Fold = Annotated[
@@ -99,7 +100,7 @@ def train_rationale(
 
     _, embedder = configured(cache)
     train(data, embedder).save(out)
-    typer.echo(f"{out}: {out.stat().st_size // 1024} kB")
+    say(f"{out}: {out.stat().st_size // 1024} kB")
 
 
 def train_classifier(
@@ -150,4 +151,4 @@ def train_classifier(
         ([i.asked for i in held], [i.gold_sets for i in held]), how, report=told,
     )  # fmt: skip
     model.save(out)
-    typer.echo(str(out))
+    say(str(out))

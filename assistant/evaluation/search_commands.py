@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from assistant.evaluation.options import CACHE, Cache, Data, configured
+from energycomm.commands.output import say
 from energycomm.errors import UserError
 
 EVERY = 2
@@ -39,7 +40,7 @@ def train_projection(
     texts = [passage.embedded for passage in own_passages(own_documents(root), embedder)][::EVERY]
     _, rows = embedder.read_tokens(texts)
     Projection.fit(np.concatenate(rows)).save(out)
-    typer.echo(f"{out}: {sum(map(len, rows))} tokens of {len(texts)} passages, {out.stat().st_size // 1024} kB")
+    say(f"{out}: {sum(map(len, rows))} tokens of {len(texts)} passages, {out.stat().st_size // 1024} kB")
 
 
 def release_vectors(
@@ -61,7 +62,7 @@ def release_vectors(
         raise UserError("Only vectors of the bundled model are released.", "Configure no other embedder.")
     texts = [passage.embedded for passage in own_passages(own_documents(root), embedder)]
     write(out, dict(zip(map(text_hash, texts), embedder.embed_passages(texts), strict=True)))
-    typer.echo(f"{out}: {len(texts)} passages, {out.stat().st_size // 1024} kB")
+    say(f"{out}: {len(texts)} passages, {out.stat().st_size // 1024} kB")
 
 
 def train_reranker(
@@ -85,4 +86,4 @@ def train_reranker(
     judged = [Judged(question=text, relevant=frozenset(found.relevant[key])) for key, text in found.queries.items()]
     fitted = fit(search_over(found, embedder), judged)
     save(fitted, out, f"XQuAD-R, English: {len(judged)} questions, sentences as passages (CC BY-SA 4.0)")
-    typer.echo(f"{out}: MRR of held-out questions {fitted.before} before, {fitted.after} after")
+    say(f"{out}: MRR of held-out questions {fitted.before} before, {fitted.after} after")

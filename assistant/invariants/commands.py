@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Form, listed
+from energycomm.commands.output import Form, listed, say_text
 from energycomm.commands.recording import recorded
 from energycomm.errors import ExitCode, UserError
 
@@ -49,7 +49,7 @@ def rules_missing(
     if draft is not None:
         if draft > len(found):
             raise UserError(f"There are {len(found)} groups, no number {draft}.", "Leave out --draft to list them.")
-        typer.echo(drafted(found[draft - 1], catalogue), nl=False)
+        say_text(drafted(found[draft - 1], catalogue))
         return
     shown = [group.missing for group in found][: form.taken(limit)]
     form.show(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.options import OneMarket, options_of
-from energycomm.commands.output import NO_TIME, Form, Json, legal_time, listed, print_facts, print_json, print_rows
+from energycomm.commands.output import NO_TIME, Form, legal_time, listed, print_facts, print_rows, say
 from energycomm.commands.recording import of_access_point, recorded
 from energycomm.config import load
 from energycomm.eis.overdue import HEAD, cells, overdue_points
@@ -28,11 +28,12 @@ _DULL = frozenset(("message_id", "content", "registers", "volumes", "positions",
 
 @app.command()
 @recorded("access-point show", subject=of_access_point)
+@listed
 def show(
+    form: Form,
     identifier: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the access point: a PRM, an EAN.")],
     market: OneMarket = None,
     limit: Annotated[int, typer.Option(min=1, help="How many entries of each kind; the latest.")] = 200,
-    json: Json = False,
 ) -> None:
     """Show the timeline of an access point: supply periods, contracts, meters, readings, charges, messages.
 
@@ -42,26 +43,27 @@ def show(
         found = timelines(store.engine, identifier, market=market, limit=limit)
     if not found:
         raise UserError(f"Nothing is known of access point {identifier}.", "Check the identifier.")
-    if json:
-        print_json(found)
-        return
-    times = legal_time()
-    for timeline in found:
-        print_facts([("access point", timeline.identifier), ("market", timeline.market)])
-        print_rows(
-            ("when", "what", "message", "details"),
-            [
-                (
-                    times.when(entry.at, timeline.market) or NO_TIME,
-                    entry.what.replace("_", " "),
-                    entry.message_id,
-                    _details(entry, times, timeline.market),
-                )
-                for entry in timeline.entries
-            ],
-        )
-        if not timeline.complete:
-            typer.echo(f"earlier entries are left out; --limit shows more than {limit} of each kind", err=True)
+    times, head = legal_time(), ("when", "what", "message", "details")
+    rows = {
+        (one.market, one.identifier): [
+            (
+                times.when(entry.at, one.market) or NO_TIME,
+                entry.what.replace("_", " "),
+                entry.message_id,
+                _details(entry, times, one.market),
+            )
+            for entry in one.entries
+        ]
+        for one in found
+    }
+    if form.asked:
+        form.show(found, ("market", *head), [(market, *row) for (market, _), some in rows.items() for row in some])
+    else:
+        for (shown_market, shown), some in rows.items():
+            print_facts([("access point", shown), ("market", shown_market)])
+            print_rows(head, some)
+    if not form.json and not all(one.complete for one in found):
+        say(f"earlier entries are left out; --limit shows more than {limit} of each kind", err=True)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import typer
 
 from energycomm.commands.options import options_of
 from energycomm.commands.outgoing import chosen, send_again
-from energycomm.commands.output import Form, listed
+from energycomm.commands.output import Form, listed, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.kernel.counting import counted
@@ -62,4 +62,4 @@ def retry(
     named = chosen(envelopes, everything, "envelopes", "numbers")
     with open_store(load()) as store:
         number = send_again(named, lambda ids: retry_rows(store, ids), "envelope", "acknowledgements")
-    typer.echo(f"{counted(number, 'acknowledgement is', 'acknowledgements are')} due again")
+    say(f"{counted(number, 'acknowledgement is', 'acknowledgements are')} due again")

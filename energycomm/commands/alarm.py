@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from energycomm import logs
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, listed, print_json, say
 from energycomm.config import Config, load
 from energycomm.daemon import alarming
 from energycomm.daemon.alarms import BY_CODE
@@ -46,7 +46,7 @@ def send(json: Json = False) -> None:
     if json:
         print_json({"told": number})
     else:
-        typer.echo(f"alarms told: {number}")
+        say(f"alarms told: {number}")
 
 
 @app.command("test")
@@ -61,7 +61,7 @@ def try_out(json: Json = False) -> None:
     if json:
         print_json({"told": good})
     else:
-        typer.echo("the test was told" if good else "nobody could be told; the log says why")
+        say("the test was told" if good else "nobody could be told; the log says why")
     raise typer.Exit(ExitCode.OK if good else ExitCode.UNREADABLE)
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from energycomm.archive import archiving
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, Paper, listed, print_json, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.eis.away import archives
@@ -54,12 +53,12 @@ def write(
     if json:
         print_json({"archive": month, "folder": str(folder / month), **_fields(done)})
         return
-    typer.echo(
+    say(
         f"{counted(done.messages, 'message')} and the bytes of {counted(done.envelopes, 'envelope')} left for "
         f"{folder / month} ({done.bytes / 1_000_000:.1f} MB)"
     )
     for words, number in sorted(done.stays.items()):
-        typer.echo(f"{counted(number, 'message stays', 'messages stay')}: {words}")
+        say(f"{counted(number, 'message stays', 'messages stay')}: {words}")
 
 
 @app.command("list")
@@ -106,7 +105,7 @@ def restore(name: Name, folder: Folder = None, json: Json = False) -> None:
         print_json({"archive": name, "messages": messages, "envelopes": envelopes})
         return
     words = f"{counted(messages, 'message')} and the bytes of {counted(envelopes, 'envelope')} are back"
-    typer.echo(words if messages or envelopes else f"everything of {name} is in the store already")
+    say(words if messages or envelopes else f"everything of {name} is in the store already")
 
 
 @app.command()
@@ -121,7 +120,7 @@ def verify(name: Name, folder: Folder = None, json: Json = False) -> None:
         print_json({"archive": name, "flaws": found})
     else:
         for line in found or [f"every file of {name} is as it was written"]:
-            typer.echo(line)
+            say(line)
     if found:
         raise typer.Exit(ExitCode.UNREADABLE)
 
@@ -166,7 +165,7 @@ def _fields(done: archiving.Written) -> dict[str, object]:
 @contextmanager
 def _watched() -> Iterator[Callable[[str, int], None]]:
     """Progress on standard error, if that is a terminal."""
-    console = Console(stderr=True)
+    console = Paper(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("looking", total=None)

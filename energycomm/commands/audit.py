@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from energycomm.commands.options import options_of
-from energycomm.commands.output import Form, Json, listed, print_facts, print_json
+from energycomm.commands.output import Form, Json, listed, print_facts, print_json, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.auditchain import Flaw
@@ -74,7 +74,7 @@ def verify(
         print_facts([("lines that hold", found.checked), ("head", found.head)])
     if found.flaw is not None:
         if not json:
-            typer.echo(f"error: {_words(found.flaw)}", err=True)
+            say(f"error: {_words(found.flaw)}", err=True)
         raise typer.Exit(ExitCode.REJECTED)
 
 

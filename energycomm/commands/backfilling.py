@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Json, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.commands.running import ProcessNumber, Work, told_buckets
 from energycomm.config import load
@@ -83,12 +83,12 @@ def _tell(found: Lacking, *, dry_run: bool, json: bool) -> None:
         said = counted(found.messages, "message")
         places = counted(found.places, "access point or message without one", "access points and messages without one")
         if not rows:
-            typer.echo(f"{said} looked at: the store lacks nothing of them", err=True)
+            say(f"{said} looked at: the store lacks nothing of them", err=True)
         elif dry_run:
-            typer.echo(f"{said} looked at: {places} would be derived again; nothing is written", err=True)
+            say(f"{said} looked at: {places} would be derived again; nothing is written", err=True)
         else:
-            typer.echo(f"{said} looked at: {places} derived again", err=True)
+            say(f"{said} looked at: {places} derived again", err=True)
         for market, point, fault in found.faults[:MOST_FAULTS]:
-            typer.echo(f"{market} {point} was left as it is: {fault}", err=True)
+            say(f"{market} {point} was left as it is: {fault}", err=True)
         if len(found.faults) > MOST_FAULTS:
-            typer.echo(f"and {len(found.faults) - MOST_FAULTS} more: --json tells all", err=True)
+            say(f"and {len(found.faults) - MOST_FAULTS} more: --json tells all", err=True)

@@ -10,13 +10,12 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sqlalchemy import Engine, make_url
 
 from energycomm.backup import backups as backed
 from energycomm.backup import making, restoring
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, Paper, listed, print_json, say
 from energycomm.commands.recording import record, recorded
 from energycomm.config import Config, load
 from energycomm.eis import migrations
@@ -66,13 +65,11 @@ def backup(
         print_json({**_facts(made), "removed": [str(place) for place in removed]})
     else:
         files = counted(len(made.manifest.files), "file")
-        typer.echo(f"{made.folder}: {files}, {made.manifest.bytes / 1_000_000:.1f} MB")
+        say(f"{made.folder}: {files}, {made.manifest.bytes / 1_000_000:.1f} MB")
         for place in removed:
-            typer.echo(f"{place} was removed")
+            say(f"{place} was removed")
     if loose:
-        typer.echo(
-            "archive_mode is off: unless pg_receivewal keeps the log, only this moment can be restored", err=True
-        )
+        say("archive_mode is off: unless pg_receivewal keeps the log, only this moment can be restored", err=True)
 
 
 @listed
@@ -95,7 +92,7 @@ def backups(
     if not form.json:
         for lines in flaws.values():
             for line in lines:
-                typer.echo(line, err=True)
+                say(line, err=True)
     if any(flaws.values()):
         raise typer.Exit(ExitCode.UNREADABLE)
 
@@ -149,7 +146,7 @@ def restore(
     if json:
         print_json(_facts(found))
     else:
-        typer.echo(words)
+        say(words)
 
 
 @recorded("eis restored", changing=True)
@@ -165,7 +162,7 @@ def restored(archives: Archives = None, json: Json = False) -> None:
     if json:
         print_json({"left_out": restoring.LEAP})
     else:
-        typer.echo(f"the next number of every table is {restoring.LEAP} further on")
+        say(f"the next number of every table is {restoring.LEAP} further on")
 
 
 def _row(one: backed.Backup) -> tuple[object, ...]:
@@ -213,7 +210,7 @@ def _no_log(engine: Engine) -> bool:
 @contextmanager
 def _watched() -> Iterator[Callable[[str], None]]:
     """What is done at present, on standard error, if that is a terminal."""
-    console = Console(stderr=True)
+    console = Paper(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("looking", total=None)

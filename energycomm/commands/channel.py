@@ -11,7 +11,7 @@ import typer
 
 from energycomm import logs
 from energycomm.commands import process
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, listed, print_json, say
 from energycomm.commands.recording import has_store, recorded, system_user
 from energycomm.config import Config, load
 from energycomm.daemon import operations
@@ -48,7 +48,7 @@ def list_channels(form: Form) -> None:
     """
     config = load()
     if not config.channels:
-        typer.echo("No channels are configured; docs/channels.md says how.", err=True)
+        say("No channels are configured; docs/channels.md says how.", err=True)
     shown: dict[str, operations.ChannelShown] = {}
     if config.channels and has_store(config):
         with open_store(config) as store:
@@ -123,7 +123,7 @@ def _switch(name: str, json: bool, do: Callable[[Store, str], object]) -> None:
     if json:
         print_json(shown)
     else:
-        typer.echo(f"{name}: {_state(shown)}")
+        say(f"{name}: {_state(shown)}")
 
 
 @app.command()
@@ -188,7 +188,7 @@ def poll(
                 else:
                     process.print_summary(summary)
                     for error in errors:
-                        typer.echo(str(error), err=True)
+                        say(str(error), err=True)
                 if once:
                     break
                 time.sleep(every)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from energycomm.commands.output import Form, listed, print_facts, print_heading, print_rows
 from energycomm.config import Config, load
 from energycomm.market.installed import installed_adapters
 from energycomm.masking import masked
@@ -17,7 +15,8 @@ app = typer.Typer(no_args_is_help=True, help="The settings of EnergyComm.")
 
 
 @app.command()
-def show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+@listed
+def show(form: Form) -> None:
     """Show the installed markets, and every setting with its value and origin; secrets are hidden.
 
     Example: energycomm config show --json
@@ -28,22 +27,17 @@ def show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fal
         market: {"adapter": f"{type(adapter).__module__}.{type(adapter).__name__}", "zone": adapter.zone}
         for market, adapter in installed_adapters().items()
     }
-    if json:
+    lines = [(name, _text(value), origin) for name, (value, origin) in rows.items()]
+    if form.asked:
         values = {name: {"value": value, "from": origin} for name, (value, origin) in rows.items()}
         document = {"file": str(settings.file) if settings.file else None, "markets": markets, "settings": values}
-        typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+        form.show(document, ("setting", "value", "from"), lines)
         return
-    table = Table(
-        "setting", "value", "from", title=f"configuration file: {settings.file or 'none'}", title_justify="left"
-    )
-    for name, (value, origin) in rows.items():
-        table.add_row(name, _text(value), origin)
-    installed = Table("market", "adapter", "legal time", title="installed markets", title_justify="left")
-    for market, found in markets.items():
-        installed.add_row(market, found["adapter"], found["zone"])
-    console = Console(soft_wrap=False)
-    console.print(table)
-    console.print(installed)
+    print_facts([("configuration file", settings.file or "none")])
+    print_rows(("setting", "value", "from"), lines)
+    print_heading("Installed markets")
+    told = [(market, found["adapter"], found["zone"]) for market, found in markets.items()]
+    print_rows(("market", "adapter", "legal time"), told)
 
 
 def shown(settings: Config, name: str) -> Any:

@@ -12,7 +12,7 @@ from energycomm.commands.correct_edit import edit_
 from energycomm.commands.correct_script import app as script_app
 from energycomm.commands.correct_script import progress, user
 from energycomm.commands.correct_tickets import delegate_, export_, tickets_
-from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.commands.rejudging import judged_by
 from energycomm.commands.running import ProcessNumber, Work
@@ -99,8 +99,8 @@ def replay(
         return
     print_rows(("message", "state"), list(states.items()))
     for number, reason in done.passed_over.items():
-        typer.echo(f"message {number} was not sent back: {reason}", err=True)
-    typer.echo(f"{done.accepted} of {counted(len(done.marked), 'message is', 'messages are')} accepted now", err=True)
+        say(f"message {number} was not sent back: {reason}", err=True)
+    say(f"{done.accepted} of {counted(len(done.marked), 'message is', 'messages are')} accepted now", err=True)
 
 
 @app.command()
@@ -135,7 +135,7 @@ def loop(
             ticket=ticket,
             owner=owner,
             due_days=due,
-            watch=lambda words: typer.echo(words, err=True),
+            watch=lambda words: say(words, err=True),
         )
     if json:
         print_json(report)
@@ -177,7 +177,7 @@ def history(
         ]
         form.show(found, head, rows, limit=limit)
     else:
-        if not form.json and not form.tabular:
+        if not form.asked:
             print_campaign(record)
         form.show(
             {"campaign": record, "items": found},
@@ -202,7 +202,7 @@ def approve(
     if json:
         print_json(record)
         return
-    typer.echo(f"campaign {number} is approved; `energycomm correct resume {number}` runs it")
+    say(f"campaign {number} is approved; `energycomm correct resume {number}` runs it")
 
 
 @app.command()

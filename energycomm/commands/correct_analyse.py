@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
-from rich.console import Console
 
-from energycomm.cells import write_csv
-from energycomm.commands.output import print_json, print_rows
+from energycomm.commands.options import choice
+from energycomm.commands.output import Paper, hand_over, print_csv, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
-from energycomm.correction.analysis import DIMENSIONS, Change, Dimension, Group, Judged, compare, groups, judged_cases
+from energycomm.correction.analysis import (
+    DIMENSIONS,
+    Change,
+    Dimension,
+    Group,
+    Judged,
+    compare,
+    groups,
+    judged_cases,
+    judging,
+)
+from energycomm.correction.cases import stuck_ids
 from energycomm.correction.library import load_scripts
 from energycomm.correction.proposals import SAMPLE, SECONDS, Proposal, propose
 from energycomm.correction.report import COMMAND, Report, Sheet, change_sheet, group_sheet, proposal_sheet, report
@@ -44,7 +53,7 @@ class Form(StrEnum):
 
 @recorded("correct analyse")
 def analyse(
-    by: Annotated[str, typer.Option("--group", help=f"What groups have in common: {', '.join(DIMENSIONS)}.")] = "code",
+    by: Annotated[str, choice("--group", DIMENSIONS, "thing to group by", "What groups have in common")] = "code",
     at: Annotated[str | None, typer.Option(help="State at the end of this day, YYYY-MM-DD.")] = None,
     against: Annotated[str | None, typer.Option(help="Compare with the end of this earlier day.")] = None,
     propose_: Annotated[
@@ -64,8 +73,6 @@ def analyse(
     """
     if json:
         form = Form.json
-    if by not in DIMENSIONS:
-        raise UserError(f"{by!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
     if form is Form.xlsx and out is None:
         raise UserError("A workbook cannot be printed.", "Name its file: --out stuck.xlsx.")
     config = load()
@@ -74,32 +81,35 @@ def analyse(
     if (propose_ or only) and day is not None:
         raise UserError("Scripts are tried on the store of today.", "Leave --at out.")
     made = datetime.now(zone)
+    what = cast(Dimension, by)
     with open_store(config) as store:
         markets = installed_adapters(config.mapping_files)
-        cases = judged_cases(store.engine, markets, day)
+        kept = form in (Form.xlsx, Form.html) or propose_ or only or day is not None
+        cases = judged_cases(store.engine, markets, day) if kept else []
+        found = groups(cases if kept else judging(store.engine, markets), what, micros(day or made))
+        number = len(cases) if kept else len(stuck_ids(store.engine))
         before = None if earlier is None else judged_cases(store.engine, markets, earlier)
         tried = None
         if propose_ or only:
-            tried = _tried(config, store, cases, by, micros(made), limit, sample, seconds, only)
+            tried = _tried(config, store, cases, what, micros(made), limit, sample, seconds, only)
     if form in (Form.xlsx, Form.html):
-        made_of = report(cases, by, made=made, at=day, before=before, against=earlier, proposals=tried, limit=limit)
+        made_of = report(cases, what, made=made, at=day, before=before, against=earlier, proposals=tried, limit=limit)
         _write(made_of, form, out)
         return
-    found = groups(cases, by, micros(day or made))
-    changes = None if before is None or earlier is None else compare(groups(before, by, micros(earlier)), found)
+    changes = None if before is None or earlier is None else compare(groups(before, what, micros(earlier)), found)
     with _output(out):
         if form is Form.json:
-            print_json(_content(cases, found[:limit], changes, tried, limit))
+            print_json(_content(number, found[:limit], changes, tried, limit))
             return
-        sheets = [group_sheet(found, by, limit, zone)] if changes is None else [change_sheet(changes, by, limit)]
-        sheets += [] if tried is None else [proposal_sheet(tried, by)]
+        sheets = [group_sheet(found, what, limit, zone)] if changes is None else [change_sheet(changes, what, limit)]
+        sheets += [] if tried is None else [proposal_sheet(tried, what)]
         if form is Form.csv:
             _csv(sheets[-1])
             return
         for sheet in sheets:
             _print(sheet, led=len(sheets) > 1)
             if sheet.left_out:
-                typer.echo(f"{sheet.title}: {sheet.cap}", err=True)
+                say(f"{sheet.title}: {sheet.cap}", err=True)
 
 
 def _tried(
@@ -130,11 +140,11 @@ def _tried(
 
 
 def _content(
-    cases: list[Judged], found: list[Group], changes: list[Change] | None, tried: list[Proposal] | None, limit: int
+    number: int, found: list[Group], changes: list[Change] | None, tried: list[Proposal] | None, limit: int
 ) -> Any:
     if changes is not None:
         return changes[:limit]
-    content: dict[str, Any] = {"messages": len(cases), "groups": found}
+    content: dict[str, Any] = {"messages": number, "groups": found}
     if tried is not None:
         content["proposals"] = [
             {**msgspec.structs.asdict(one), "expected": one.expected, "words": one.words, "command": one.command}
@@ -145,27 +155,27 @@ def _content(
 
 def _print(sheet: Sheet, *, led: bool) -> None:
     """A sheet. On a terminal its commands stand below it, each in one line, so that no cell wraps or cuts it."""
-    if COMMAND not in sheet.head or not Console().is_terminal:
+    if COMMAND not in sheet.head or not Paper().is_terminal:
         print_rows(sheet.head, sheet.rows, led=led, title=sheet.title)
         return
     place = sheet.head.index(COMMAND)
     rows = [(*row[:place], *row[place + 1 :]) for row in sheet.rows]
     print_rows((*sheet.head[:place], *sheet.head[place + 1 :]), rows, title=sheet.title)
     for row in sheet.rows:
-        typer.echo(f"{row[0]}: {row[place]}")
+        say(f"{row[0]}: {row[place]}")
 
 
 def _csv(sheet: Sheet) -> None:
-    write_csv(sys.stdout, sheet.head, sheet.rows)
+    print_csv(sheet.head, sheet.rows)
     if sheet.left_out:
-        typer.echo(f"{sheet.title}: {sheet.cap}", err=True)
+        say(f"{sheet.title}: {sheet.cap}", err=True)
 
 
 def _write(made: Report, form: Form, out: Path | None) -> None:
     try:
         if form is Form.html:
             with _output(out):
-                typer.echo(webpage(made), nl=False)
+                hand_over(webpage(made))
         elif out is not None:
             from energycomm.correction.spreadsheet import write_workbook  # slow to import, and seldom needed
 
@@ -173,7 +183,7 @@ def _write(made: Report, form: Form, out: Path | None) -> None:
     except OSError as error:
         raise UserError(f"{out} cannot be written: {error.strerror}.", "Name another file.") from None
     if out is not None:
-        typer.echo(f"{out}: {'; '.join(f'{sheet.title}: {sheet.cap}' for sheet in made.sheets)}", err=True)
+        say(f"{out}: {'; '.join(f'{sheet.title}: {sheet.cap}' for sheet in made.sheets)}", err=True)
 
 
 @contextmanager

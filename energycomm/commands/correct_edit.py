@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from energycomm.commands.output import Json, print_heading, print_json
+from energycomm.commands.output import Json, hand_over, print_heading, print_json, say, say_text
 from energycomm.commands.recording import of_message, recorded, system_user
 from energycomm.config import load
 from energycomm.correction.campaign import CampaignRecord
@@ -54,7 +54,7 @@ def edit_(
     with open_store(config) as store:
         stored = editable(store, installed_adapters(config.mapping_files), message)
         if show:
-            typer.echo(stored, nl=False)
+            hand_over(stored)
             return
         content = _read(file) if file is not None else _edited(stored)
         gateway = Gateway(config, store)
@@ -89,15 +89,15 @@ def edit_(
 def _print_outcome(message: int, seen: Examined, record: CampaignRecord | None, draft: Path | None) -> None:
     """What became of an edit, and what to type to go on."""
     if record is not None and record.state == "planned":
-        typer.echo(f"campaign {record.id} waits for another person: energycomm correct approve {record.id}")
+        say(f"campaign {record.id} waits for another person: energycomm correct approve {record.id}")
     elif record is not None:
-        typer.echo(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
+        say(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
     elif draft is not None:
-        typer.echo(f"Nothing is stored yet. What you wrote is in {draft}. To go on with it, and to store it:")
-        typer.echo(f"  energycomm correct edit {message} --file {shlex.quote(str(draft))}", nl=False)
-        typer.echo(' --yes --why "..."' if seen.fit else "")
+        say(f"Nothing is stored yet. What you wrote is in {draft}. To go on with it, and to store it:")
+        stored = ' --yes --why "..."' if seen.fit else ""
+        say(f"  energycomm correct edit {message} --file {shlex.quote(str(draft))}{stored}")
     elif seen.fit:
-        typer.echo('Nothing is stored yet; --yes --why "..." stores it.')
+        say('Nothing is stored yet; --yes --why "..." stores it.')
 
 
 def _read(file: Path) -> str:
@@ -140,9 +140,9 @@ def _kept(message: int, content: str) -> Path:
 
 def _print(seen: Examined) -> None:
     if seen.difference:
-        typer.echo(seen.difference)
+        say_text(seen.difference)
         print_heading("Dry run")
-    typer.echo(seen.words, err=bool(seen.refusals))
+    say(seen.words, err=bool(seen.refusals))
     for found in seen.findings:
         if found.severity == "error":
-            typer.echo(f"  {found.code} {found.field}: {found.value or ''}".rstrip())
+            say(f"  {found.code} {found.field}: {found.value or ''}".rstrip())

@@ -9,11 +9,21 @@ from itertools import chain
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from energycomm.commands.options import known_scripts, starting
-from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import (
+    Form,
+    Json,
+    Paper,
+    listed,
+    print_facts,
+    print_heading,
+    print_json,
+    print_rows,
+    say,
+    say_text,
+)
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.correction import campaign
@@ -58,7 +68,7 @@ def show(name: Script, json: Json = False) -> None:
     print_facts([("script", f"{found.name}: {declared.title}"), ("file", found.path)])
     print_facts([(part, getattr(declared.selection, part)) for part in Selection.__struct_fields__])
     print_heading("What it does")
-    typer.echo(found.documentation)
+    say_text(found.documentation)
     if declared.parameters:
         print_heading("Parameters")
         print_rows(("name", "default", "meaning"), [(p.name, p.default, p.help) for p in declared.parameters])
@@ -121,9 +131,9 @@ def run(
     if json:
         print_json({"preview": _facts(tried), "campaign": record})
     elif record is not None:
-        typer.echo(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
+        say(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
     elif not yes and tried.useful:
-        typer.echo('Nothing is done yet; --yes --why "..." does it.')
+        say('Nothing is done yet; --yes --why "..." does it.')
 
 
 def user(by: str | None) -> str:
@@ -141,7 +151,7 @@ def _noting(parts: Iterable[Preview], tried: Outline) -> Iterator[Planned]:
 @contextmanager
 def progress(total: int | None, words: str = "messages") -> Iterator[Any]:
     """A progress bar on standard error, where that is a terminal; gives a function (done, freed)."""
-    console = Console(stderr=True)
+    console = Paper(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(words, total=total)
@@ -170,12 +180,12 @@ def _facts(tried: Outline) -> dict[str, object]:
 
 
 def _print_preview(script: LoadedScript, tried: Outline) -> None:
-    typer.echo(f"{script.name}: {counted(tried.selected, 'message')} selected; dry run: {tried}")
+    say(f"{script.name}: {counted(tried.selected, 'message')} selected; dry run: {tried}")
     for one in tried.items:
         print_heading(f"message {one.case.id} {one.case.kind} {one.case.identifier or ''}: {one.action.note}")
-        typer.echo(difference(one))
+        say_text(difference(one))
     if useless := tried.tried - len(tried.useful):
         print_heading(f"{counted(useless, 'action is', 'actions are')} left out")
         print_rows(("message", "why"), tried.left_out)
     for number, words in list(tried.faults.items())[:20]:
-        typer.echo(f"message {number}: the script raised {words}", err=True)
+        say(f"message {number}: the script raised {words}", err=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 from zoneinfo import ZoneInfo
 
 import typer
 
 from energycomm.commands.correct_analyse import end_of
 from energycomm.commands.options import choice, options_of
-from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
-from energycomm.correction.analysis import DIMENSIONS, judged_cases, members
+from energycomm.correction.analysis import DIMENSIONS, Dimension, judged_cases, members
 from energycomm.correction.export import export
 from energycomm.correction.tickets import DELEGABLE, Ticket, change_ticket, delegate, tickets
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
@@ -55,7 +55,7 @@ def tickets_(
             raise UserError("Which ticket is to be changed?", "Name its number.")
         else:
             found = tickets(store, **wanted.known(store.engine).model_dump())
-    if number is not None and not form.json and not form.tabular:
+    if number is not None and not form.asked:
         _print_ticket(found[0])
     else:
         head = ("id", "state", "class", "title", "grid operator", "messages", "owner", "due")
@@ -70,7 +70,9 @@ def tickets_(
 def delegate_(
     ids: Annotated[list[int] | None, typer.Argument(metavar="ID", help="Messages.")] = None,
     to: Annotated[str, typer.Option("--to", help="The colleague.")] = "",
-    group: Annotated[str, typer.Option(help=f"Instead a whole group, by dimension: {', '.join(DIMENSIONS)}.")] = "code",
+    group: Annotated[
+        str, choice("--group", DIMENSIONS, "thing to group by", "With --only: what groups have in common")
+    ] = "code",
     only: Annotated[str | None, typer.Option(help="Which group, by its key.")] = None,
     note: Annotated[str, typer.Option(help="What the colleague should know.")] = "",
     by: Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")] = None,
@@ -84,13 +86,11 @@ def delegate_(
         raise UserError("To whom?", "Name the colleague with --to.")
     if bool(ids) == (only is not None):
         raise UserError("Which messages?", "Name their numbers, or a group with --only.")
-    if group not in DIMENSIONS:
-        raise UserError(f"{group!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
     config = load()
     with open_store(config) as store:
         if only is not None:
             markets = installed_adapters(config.mapping_files)
-            found = members(judged_cases(store.engine, markets), group, now_micros())
+            found = members(judged_cases(store.engine, markets), cast(Dimension, group), now_micros())
             if only not in found:
                 raise UserError(f"There is no group {only!r}.", f"Groups: {', '.join(list(found)[:20])}.")
             ids = [one.case.id for one in found[only]]
@@ -102,9 +102,9 @@ def delegate_(
     if json:
         print_json({"delegated": given, "passed_over": {str(number): why for number, why in kept.items()}})
     else:
-        typer.echo(f"{len(given)} of {counted(len(ids or []), 'message is', 'messages are')} {to}'s now")
+        say(f"{len(given)} of {counted(len(ids or []), 'message is', 'messages are')} {to}'s now")
     for number, why in kept.items():
-        typer.echo(f"message {number} was not given: {why}", err=True)
+        say(f"message {number} was not given: {why}", err=True)
     if not given:
         raise typer.Exit(ExitCode.USAGE)
 

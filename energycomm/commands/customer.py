@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import ExitCode, UserError
@@ -79,7 +79,7 @@ def find(
     shown = [dict(zip(_HEAD, row, strict=True)) for row in rows]
     form.show(shown, _HEAD, [(*row[:-1], " ".join(row[-1])) for row in rows])
     if not form.json and not found:
-        typer.echo("No customer fits. Who was erased is found by no word.", err=True)
+        say("No customer fits. Who was erased is found by no word.", err=True)
 
 
 _HEAD = ("market", "access_point", "from", "to", "supply", "names")
@@ -254,13 +254,13 @@ def _show_plan(found: Any, json: bool) -> None:
     if json:
         print_json(found)
     else:
-        typer.echo(f"{' '.join(found.names) or 'nobody by name'}, {found.order.access_point} of {found.order.market}")
+        say(f"{' '.join(found.names) or 'nobody by name'}, {found.order.access_point} of {found.order.market}")
         print_rows(("goes from", "values"), sorted(found.goes.items()))
         rows = [(one.what, one.because, one.national or one.law, one.until or "") for one in found.stays]
         print_rows(("stays", "because", "by which law", "until"), rows)
-        typer.echo("Nothing was changed. --yes does it." if not found.hindered else "It cannot be done now:")
+        say("Nothing was changed. --yes does it." if not found.hindered else "It cannot be done now:")
         for words in found.hindered:
-            typer.echo(f"  {words}")
+            say(f"  {words}")
     if found.hindered:
         raise typer.Exit(ExitCode.REJECTED)
 
@@ -295,7 +295,7 @@ def _show_status(config: Config, numbers: list[int] | None, form: Form) -> None:
     form.show(found, head, rows)
     if not form.json and any(one.wiped_at is None for one in found):
         words = "Former bytes may remain in the database's files: run `energycomm customer erasures --wipe`."
-        typer.echo(words, err=True)
+        say(words, err=True)
 
 
 def _name_of(store: Store) -> str:

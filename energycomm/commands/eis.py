@@ -16,7 +16,7 @@ from energycomm.commands.archiving import retention
 from energycomm.commands.backfilling import backfill
 from energycomm.commands.backup import backup, backups, restore, restored
 from energycomm.commands.encryption import compact, decrypt, encrypt, verify_
-from energycomm.commands.output import Json, legal_time, print_json, print_rows
+from energycomm.commands.output import Json, legal_time, print_json, print_rows, say
 from energycomm.commands.partitioning import app as partition
 from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
@@ -69,9 +69,9 @@ def upgrade(json: Json = False) -> None:
     if json:
         print_json({"database": address, "before": before, "now": now})
     elif before == now:
-        typer.echo(f"{address} is at revision {now} already")
+        say(f"{address} is at revision {now} already")
     else:
-        typer.echo(f"{address}: from {before or 'nothing'} to revision {now}")
+        say(f"{address}: from {before or 'nothing'} to revision {now}")
 
 
 def _index_names(engine: Engine, config: Config) -> None:
@@ -102,9 +102,9 @@ def index(json: Json = False) -> None:
     if json:
         print_json({"database": address, "trigrams": able})
         return
-    typer.echo(f"{address}: the index is made")
+    say(f"{address}: the index is made")
     if not able:
-        typer.echo(f"without trigrams: {findable.EXTENSION} is not installed, each search reads the tables", err=True)
+        say(f"without trigrams: {findable.EXTENSION} is not installed, each search reads the tables", err=True)
 
 
 @app.command()
@@ -123,8 +123,8 @@ def status(json: Json = False) -> None:
     if json:
         print_json({"database": address, **found._asdict()})
     else:
-        typer.echo(f"{address} {STATES[found.state]}")
-        typer.echo(f"revision {found.current or 'none'}, this program needs {found.head}")
+        say(f"{address} {STATES[found.state]}")
+        say(f"revision {found.current or 'none'}, this program needs {found.head}")
     if found.state != "ready":
         raise typer.Exit(ExitCode.DATABASE)
 
@@ -174,11 +174,11 @@ def compare(
         print_json({"equal": not found, "differences": found, "more": more})
     else:
         for line in found or ["both stores have the same content"]:
-            typer.echo(line)
+            say(line)
         for name, line in away:
-            typer.echo(f"{name} store: {line}", err=True)
+            say(f"{name} store: {line}", err=True)
         if more:
-            typer.echo(f"and more: --limit {10 * limit} shows them")
+            say(f"and more: --limit {10 * limit} shows them")
     if found:
         raise typer.Exit(ExitCode.REJECTED)
 
@@ -209,12 +209,12 @@ def _print_statistics(counted: Statistics) -> None:
     if oldest is not None:
         reason = f", for {oldest.waits_for}" if oldest.waits_for else ""
         since = legal_time().to_the_minute(oldest.received_at)
-        typer.echo(f"longest in quarantine: message {oldest.message_id}, since {since}{reason}")
+        say(f"longest in quarantine: message {oldest.message_id}, since {since}{reason}")
     sizes = [
         (row.table, str(row.rows), "" if row.bytes is None else _size(row.bytes)) for row in counted.tables if row.rows
     ]
     _print_part("tables", ("table", "rows", "size"), sizes)
-    typer.echo(f"the database takes {_size(counted.bytes)}")
+    say(f"the database takes {_size(counted.bytes)}")
 
 
 def _size(number: int) -> str:

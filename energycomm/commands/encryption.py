@@ -8,11 +8,10 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sqlalchemy import Engine
 
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Json, Paper, print_json, print_rows, say
 from energycomm.config import load
 from energycomm.eis.datakeys import current_data_key, switch_off
 from energycomm.eis.resealing import Resealed, reseal, verify, wipe
@@ -105,7 +104,7 @@ def verify_(json: Json = False) -> None:
         print_rows(("table", "data key", "rows"), rows)
         _print_damaged(found.damaged, found.damaged_rows)
         if plain:
-            typer.echo(f"{counted(plain, 'row is', 'rows are')} not encrypted: run `energycomm eis encrypt`")
+            say(f"{counted(plain, 'row is', 'rows are')} not encrypted: run `energycomm eis encrypt`")
     if found.damaged_rows:
         raise typer.Exit(ExitCode.UNREADABLE)
     if plain:
@@ -122,9 +121,9 @@ def print_resealed(done: Resealed, how: str, *, json: bool) -> None:
     """Print the number of rewritten rows; exit code 2 when rows could not be decrypted."""
     if not json:
         for table, number in done.rows.items():
-            typer.echo(f"{table}: {counted(number, 'row was', 'rows were')} written {how}")
+            say(f"{table}: {counted(number, 'row was', 'rows were')} written {how}")
         if not done.rows:
-            typer.echo(f"everything is {how} already")
+            say(f"everything is {how} already")
         _print_damaged(done.damaged, done.damaged_rows)
     if done.damaged_rows:
         raise typer.Exit(ExitCode.UNREADABLE)
@@ -132,14 +131,14 @@ def print_resealed(done: Resealed, how: str, *, json: bool) -> None:
 
 def _print_damaged(damaged: list[str], number: int) -> None:
     for line in damaged:
-        typer.echo(line)
+        say(line)
     if number:
-        typer.echo(f"{counted(number, 'row does', 'rows do')} not open: restore what is broken from a backup")
+        say(f"{counted(number, 'row does', 'rows do')} not open: restore what is broken from a backup")
 
 
 @contextmanager
 def _watched() -> Iterator[Callable[[str, int], None]]:
-    console = Console(stderr=True)
+    console = Paper(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("looking", total=None)

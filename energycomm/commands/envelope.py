@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import shutil
-import sys
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,17 @@ import typer
 
 from energycomm import logs
 from energycomm.commands.options import options_of
-from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import (
+    Form,
+    Json,
+    hand_over,
+    listed,
+    print_facts,
+    print_heading,
+    print_json,
+    print_rows,
+    say,
+)
 from energycomm.commands.recording import of_envelope, recorded
 from energycomm.config import load
 from energycomm.eis.archive import is_altered, open_raw
@@ -138,13 +147,13 @@ def extract(
         found = _find(store, envelope_id)
         sha256 = bytes.fromhex(found.summary.sha256)
         if is_altered(store.engine, sha256):
-            typer.echo("A customer who was erased was taken out of it: these are not the bytes that arrived.", err=True)
+            say("A customer who was erased was taken out of it: these are not the bytes that arrived.", err=True)
         with open_raw(store.engine, sha256) as raw:
             if out is None:
-                shutil.copyfileobj(raw, sys.stdout.buffer)
+                hand_over(raw)
                 return
             _write(raw, out)
-    typer.echo(f"{counted(found.summary.size, 'byte')} written to {out}")
+    say(f"{counted(found.summary.size, 'byte')} written to {out}")
 
 
 @app.command("put-aside")
@@ -168,7 +177,7 @@ def put_aside_(
                 "can be put aside.",
                 "`energycomm envelope retry` processes the refused parts again.",
             )
-    typer.echo(f"envelope {envelope_id} ({summary.name}) is put aside")
+    say(f"envelope {envelope_id} ({summary.name}) is put aside")
 
 
 @app.command()
@@ -195,7 +204,7 @@ def retry(
                 f"Nothing of envelope {envelope_id} ({summary.name}) was put aside or refused.",
                 "`energycomm envelope show` shows its state.",
             )
-        typer.echo(f"envelope {envelope_id} ({summary.name}) is tried again")
+        say(f"envelope {envelope_id} ({summary.name}) is tried again")
         if later:
             return
         envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256), channel=summary.channel)
@@ -206,8 +215,8 @@ def retry(
         state = _find(store, envelope_id).summary.state
     told = progress.tally.told
     for place, refusal in told:
-        typer.echo(f"{place}: {refusal}")
-    typer.echo(f"it is {state}")
+        say(f"{place}: {refusal}")
+    say(f"it is {state}")
     raise typer.Exit(ExitCode.UNREADABLE if told or state == "failed" else ExitCode.OK)
 
 
@@ -233,10 +242,10 @@ def acknowledge(
     if not content:
         raise UserError("The sender of this envelope wants no such answer.", "Only interchanges of EDIFACT have one.")
     if out is None:
-        sys.stdout.buffer.write(content)
+        hand_over(content)
         return
     _write(io.BytesIO(content), out)
-    typer.echo(f"{counted(len(content), 'byte')} written to {out}")
+    say(f"{counted(len(content), 'byte')} written to {out}")
 
 
 def _write(raw: IO[bytes], out: Path) -> None:

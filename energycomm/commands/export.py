@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from energycomm.commands.output import Json, legal_time, print_facts, print_json
+from energycomm.commands.output import Json, legal_time, print_facts, print_json, say
 from energycomm.commands.recording import recorded
 from energycomm.commands.running import ProcessNumber, Work, told_buckets
 from energycomm.config import Config, load
@@ -80,7 +80,7 @@ def export(
     else:
         told, away = _at_once(config, subject, chosen, selection, since, to)
     for line in told_missing(away):
-        typer.echo(line, err=True)
+        say(line, err=True)
     if json:
         print_json({**told, "archived": [one.name for one in away]})
     else:
@@ -142,7 +142,7 @@ def _by_buckets(
             found = stack.enter_context(exported(store.engine, asked, place, chosen, watch=watch))
         if found.continued is not None:
             when = legal_time().to_the_minute(found.continued)
-            typer.echo(f"goes on with the export that was begun at {when}: the store as it was then", err=True)
+            say(f"goes on with the export that was begun at {when}: the store as it was then", err=True)
         _write(to, found.pieces())
         found.clear()
         return {"file": str(to), "rows": found.told, "cursor": found.cursor}, found.away

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from energycomm.commands.output import Form, listed
+from energycomm.commands.output import Form, listed, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.correction.library import script_names
@@ -21,7 +21,8 @@ from energycomm.pipeline.opening import open_store
 def _look(store: Store, words: list[str], limit: int) -> Found:
     config = load()
     catalogue, scripts = open_catalogue(config.rules_folder), script_names(config.scripts_folder)
-    return find_all(store.engine, catalogue, scripts, " ".join(words), limit=limit)
+    texts = (config.rules_folder / "texts",)
+    return find_all(store.engine, catalogue, scripts, " ".join(words), limit=limit, texts=texts)
 
 
 def _subject(store: Store, typed: Mapping[str, Any]) -> str:
@@ -52,7 +53,7 @@ def find(
     form.show(found, ("kind", "what", "value", "fits", "market", "shown by"), rows)
     if not form.json:
         for line in remarks(found):
-            typer.echo(line, err=True)
+            say(line, err=True)
 
 
 def remarks(found: Found) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Json, print_json, print_rows, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import ExitCode, UserError
@@ -61,6 +61,6 @@ def inject(
         print_rows(("message", "kind", "access point", "state", "codes"), rows)
         again = sum(one.duplicate for one in done.messages)
         if again:
-            typer.echo(f"{again} of {len(rows)} had been injected before", err=True)
+            say(f"{again} of {len(rows)} had been injected before", err=True)
     if any(one.message.state not in ("accepted", "treated") for one in done.messages):
         raise typer.Exit(ExitCode.REJECTED)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.options import OneMarket, options_of
-from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows
+from energycomm.commands.output import Form, listed, print_facts, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.errors import UserError
@@ -75,15 +75,17 @@ def list_(
 
 @app.command()
 @recorded("invoice show")
-def show(number: Number, market: OneMarket = None, json: Json = False) -> None:
+@listed
+def show(form: Form, number: Number, market: OneMarket = None) -> None:
     """Show an invoice: its totals, and every finding with both values and the euros.
 
     Example: energycomm invoice show 3100000000017
     """
     with _checker() as checker:
         found = checker.checked(_market(checker, number, market), number)
-    if json:
-        print_json(found)
+    rows = [cells(one) for one in found.findings]
+    if form.asked:
+        form.show(found, HEAD, rows)
         return
     print_facts(
         [
@@ -98,9 +100,9 @@ def show(number: Number, market: OneMarket = None, json: Json = False) -> None:
             ("contested", f"{found.contested} {found.currency}"),
         ]
     )
-    print_rows(HEAD, [cells(one) for one in found.findings])
+    print_rows(HEAD, rows)
     for check in dict.fromkeys(one.check for one in found.findings):
-        typer.echo(f"{check}: {CHECKS[check]}")
+        say(f"{check}: {CHECKS[check]}")
 
 
 @app.command()
@@ -126,7 +128,7 @@ def disputes(
         found = checker.checked(_market(checker, number, market), number)
     rows = disputed(found, spoken)
     write_table(to, head(spoken), rows)
-    typer.echo(f"{counted(len(rows), 'finding')}, {found.contested} {found.currency} contested: {to}")
+    say(f"{counted(len(rows), 'finding')}, {found.contested} {found.currency} contested: {to}")
 
 
 def _market(checker: InvoiceCheck, number: str, market: str | None) -> str:

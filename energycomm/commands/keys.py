@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from energycomm.commands.encryption import print_resealed, resealed
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, listed, print_json, say
 from energycomm.config import Config, load
 from energycomm.eis.database import opened
 from energycomm.eis.datakeys import data_keys, switch_on, wrap_anew
@@ -62,14 +62,14 @@ def generate(
     except OSError as error:
         raise UserError(f"{file} cannot be written: {error.strerror}.", "Check the folder and its rights.") from None
     name = label or file.stem
-    typer.echo("# before the first table of energycomm.toml")
-    typer.echo(f"storage_key = {_quoted(name)}")
-    typer.echo("")
-    typer.echo("# at its end")
-    typer.echo("[[keys]]")
-    typer.echo(f"label = {_quoted(name)}")
-    typer.echo(f'scheme = "{STORAGE}"')
-    typer.echo(f"key_file = {_quoted(str(file.resolve()))}")
+    say("# before the first table of energycomm.toml")
+    say(f"storage_key = {_quoted(name)}")
+    say("")
+    say("# at its end")
+    say("[[keys]]")
+    say(f"label = {_quoted(name)}")
+    say(f'scheme = "{STORAGE}"')
+    say(f"key_file = {_quoted(str(file.resolve()))}")
 
 
 @app.command()
@@ -99,7 +99,7 @@ def rotate(
     if json:
         print_json(found)
     else:
-        typer.echo(f"{wrapped} data keys were wrapped with {label}")
+        say(f"{wrapped} data keys were wrapped with {label}")
     if deep:
         print_resealed(done, f"under data key {found['data_key']}", json=json)
 

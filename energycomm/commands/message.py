@@ -18,6 +18,8 @@ from energycomm.commands.output import (
     print_heading,
     print_json,
     print_rows,
+    say,
+    say_text,
 )
 from energycomm.commands.recording import of_message, recorded
 from energycomm.config import load
@@ -140,24 +142,24 @@ def _print_explanation(found: Explanation) -> None:
     for refusal in found.schema_errors:
         _print_refusal(refusal)
     for error in found.verdict:
-        typer.echo(f"{error.error_code} {error.comment}")
-        typer.echo(f"    rule {error.rule}, field {error.field}, value {legal_time().told(error.value, found.market)}")
+        say(f"{error.error_code} {error.comment}")
+        say(f"    rule {error.rule}, field {error.field}, value {legal_time().told(error.value, found.market)}")
         if not error.still:
-            typer.echo("    with the rules and the history of today it would not be found")
+            say("    with the rules and the history of today it would not be found")
     if found.waiting is not None:
         _print_waiting(found.waiting)
     if (settled := found.settled) is not None:
         facts = [("settled", settled.at), ("by", settled.by), ("why", settled.why), ("message", settled.message_id)]
         print_facts(facts)
     if found.archived is not None:
-        typer.echo(found.archived)
+        say(found.archived)
     if found.faultless:
-        typer.echo(_FAULTLESS)
+        say(_FAULTLESS)
     times = legal_time()
     for rule in found.failed:
         item = "" if rule.item is None else f", item {rule.item}"
         print_heading(f"{rule.code} {rule.title} ({rule.outcome}, {rule.severity}{item})")
-        typer.echo(rule.sentence)
+        say(rule.sentence)
         print_facts([("demands", rule.demands), ("source", rule.source), ("broke", rule.error)])
         read = times.told(rule.read, found.market)
         print_facts([(f"  {name}", "(absent)" if value is None else value) for name, value in read.items()])
@@ -192,10 +194,10 @@ def _print_waiting(waiting: Waiting) -> None:
 
 
 def _print_refusal(refusal: Refusal) -> None:
-    typer.echo(f"{refusal.code} at {refusal.path}")
+    say(f"{refusal.code} at {refusal.path}")
     for name, value in (("found", refusal.value), ("expected", refusal.expected), ("do", refusal.advice)):
         if value:
-            typer.echo(f"    {name}: {value}")
+            say(f"    {name}: {value}")
 
 
 def _find(number: int) -> MessageDetail:
@@ -257,7 +259,7 @@ def _print_detail(found: MessageDetail) -> None:
         rows += [("notification", f"{note.event} ({note.state})") for note in found.notifications]
         print_rows(("table", "row"), rows)
     print_heading("Kernel XML")
-    typer.echo(found.xml)
+    say_text(found.xml)
 
 
 def _opinion(one: PredictionRecord) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from energycomm.backoffice.notification import list_outbox
 from energycomm.backoffice.notification import retry as retry_rows
 from energycomm.commands.options import options_of
 from energycomm.commands.outgoing import chosen, send_again
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, listed, print_json, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.kernel.counting import counted
@@ -61,4 +61,4 @@ def retry(
     if json:
         print_json({"due_again": number})
         return
-    typer.echo(f"{counted(number, 'notification is', 'notifications are')} due again")
+    say(f"{counted(number, 'notification is', 'notifications are')} due again")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import typer
 
+from energycomm.commands.output import say
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
 
@@ -45,9 +46,9 @@ def send_again(named: list[int] | None, retry: Callable[[list[int] | None], int]
         return retry(None)
     passed_over = [number for number in dict.fromkeys(named) if not retry([number])]
     for number in passed_over:
-        typer.echo(f"{one} {number} stays as it is: there is none that is dead", err=True)
+        say(f"{one} {number} stays as it is: there is none that is dead", err=True)
     due = len(set(named)) - len(passed_over)
     if not due:
-        typer.echo(f"{counted(0, one, several)} due again; --state dead lists those that are dead", err=True)
+        say(f"{counted(0, one, several)} due again; --state dead lists those that are dead", err=True)
         raise typer.Exit(ExitCode.USAGE)
     return due

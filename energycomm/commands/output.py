@@ -12,19 +12,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import io
 import re
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from operator import getitem
-from typing import Annotated, Any, get_type_hints
+from typing import IO, Annotated, Any, get_type_hints
 from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
 from msgspec import Struct
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -62,6 +65,52 @@ STATE_COLOURS = {
     "failed": "red",
     "duplicate": "dim",
 }
+
+
+def say(*lines: object, err: bool = False, bold: bool = False, dim: bool = False) -> None:
+    """Print lines. Whatever stored values they hold, each stays one line and steers no terminal.
+
+    Args:
+      lines: each is printed on a line of its own.
+      err: on standard error.
+      bold, dim: brighter or less bright than what stands beside it.
+    """
+    for line in map(on_one_line, map(str, lines)):
+        typer.echo(typer.style(line, bold=bold or None, dim=dim or None) if bold or dim else line, err=err)
+
+
+def say_text(text: str, *, err: bool = False) -> None:
+    """Print a text that has lines of its own, such as a difference or Kernel XML; they stay, and nothing steers a
+    terminal.
+
+    Args:
+      text: with or without the end of its last line.
+      err: on standard error.
+    """
+    for line in text.removesuffix("\n").split("\n"):
+        typer.echo("\t".join(map(on_one_line, line.split("\t"))), err=err)
+
+
+def say_piece(text: str) -> None:
+    """Print a piece of what is still being written, on standard error, so that it is read while it comes."""
+    typer.secho("\n".join(map(on_one_line, text.split("\n"))), err=True, dim=True, nl=False)
+
+
+def hand_over(content: str | bytes | IO[bytes]) -> None:
+    """Write a document to standard output as it is, for a file or another program; in a text, secrets are masked."""
+    if isinstance(content, str):
+        typer.echo(content, nl=False)
+        return
+    shutil.copyfileobj(io.BytesIO(content) if isinstance(content, bytes) else content, sys.stdout.buffer)
+
+
+class Paper(Console):
+    """What tables and bars are drawn on: no text in them steers the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The pieces of what is drawn, each text of which is plain but for the ends of lines."""
+        for one in super().render(renderable, options):
+            yield one if one.control else one._replace(text="\n".join(map(on_one_line, one.text.split("\n"))))
 
 
 def print_json(content: Any) -> None:
@@ -103,9 +152,9 @@ class Form(Struct, frozen=True, kw_only=True):
         return limit if self.sort is None else max(limit, MOST_SORTED + 1)
 
     @property
-    def tabular(self) -> bool:
-        """Whether rows are asked for, also where there is only one thing to show."""
-        return self.csv or self.tsv
+    def asked(self) -> bool:
+        """Whether one form of the rows is asked for: else a command may say more than they hold."""
+        return self.json or self.csv or self.tsv or self.no_header or self.sort is not None
 
     def show(
         self,
@@ -141,7 +190,8 @@ class Form(Struct, frozen=True, kw_only=True):
             return
         if self.csv or self.tsv:
             lines = ([mask(_cell(value)) for value in row] for row in rows)
-            _print_csv(head, lines, self) if self.csv else _print_tsv(head, lines, self)
+            named = () if self.no_header else head
+            print_tsv(named, lines) if self.tsv else print_csv(named, lines)
         else:
             print_rows(head, rows, title, headed=not self.no_header)
         if following:
@@ -228,13 +278,20 @@ def _switch(name: str) -> inspect.Parameter:
     return inspect.Parameter(name, kind, default=False, annotation=getitem(Annotated, (bool, option)))
 
 
-def _print_csv(head: Sequence[str], lines: Iterable[Sequence[str]], form: Form) -> None:
-    write_csv(sys.stdout, () if form.no_header else head, lines)
+def print_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table as CSV.
+
+    Args:
+      head: names of the columns; none for a table without a head.
+      rows: the rows.
+    """
+    write_csv(sys.stdout, head, rows)
 
 
-def _print_tsv(head: Sequence[str], lines: Iterable[Sequence[str]], form: Form) -> None:
-    for line in lines if form.no_header else ([*head], *lines):
-        typer.echo("\t".join(plain_cell(_line(cell)) for cell in line))
+def print_tsv(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table as lines with tabs between; with no head where none is given."""
+    for row in (*([head] if head else []), *rows):
+        typer.echo("\t".join(plain_cell(_line(cell)) for cell in row))
 
 
 def print_rows(
@@ -258,7 +315,7 @@ def print_rows(
       led: for answers of several tables: when piped, each line begins with the title.
       headed: whether a table on a terminal names its columns.
     """
-    console = Console(highlight=False)
+    console = Paper(highlight=False)
     lines = [[mask(_cell(value)) for value in row] for row in rows]
     if not console.is_terminal and aligned:
         widths = [max(len(line[column]) for line in [list(head), *lines]) for column in range(len(head))]
@@ -266,8 +323,7 @@ def print_rows(
             typer.echo("  ".join(_line(cell).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
         return
     if not console.is_terminal:
-        for line in lines:
-            typer.echo("\t".join(plain_cell(_line(cell)) for cell in ([title, *line] if led and title else line)))
+        print_tsv((), ([title, *line] if led and title else line for line in lines))
         return
     table = Table(*head, title=title, title_justify="left", show_header=headed)
     for line in lines:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from energycomm.choices import one_of
-from energycomm.commands.output import Form, Json, legal_time, listed, print_json
+from energycomm.commands.output import Form, Json, legal_time, listed, print_json, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.partitions import END, LEAST, Partition, Partitions
@@ -44,7 +44,7 @@ def list_(form: Form) -> None:
         for one, content in found
     ]
     if not built:
-        typer.echo("a SQLite store has no partitions: its tables are whole", err=True)
+        say("a SQLite store has no partitions: its tables are whole", err=True)
     shown = legal_time().to_the_minute
     form.show(
         {"partitioned": built, "partitions": fields},
@@ -86,9 +86,9 @@ def create(
         print_json({"made": [_fields(one) for one in made]})
         return
     for one in made:
-        typer.echo(f"{one.name}: from {one.first} to before {one.end}")
+        say(f"{one.name}: from {one.first} to before {one.end}")
     if not made:
-        typer.echo("every table has room ahead: nothing was made")
+        say("every table has room ahead: nothing was made")
 
 
 @app.command()
@@ -107,7 +107,7 @@ def detach(name: Name, json: Json = False) -> None:
     if json:
         print_json({"detached": _fields(found)})
     else:
-        typer.echo(f"{name} is detached; `energycomm eis partition attach {name}` brings it back")
+        say(f"{name} is detached; `energycomm eis partition attach {name}` brings it back")
 
 
 @app.command()
@@ -123,7 +123,7 @@ def attach(name: Name, json: Json = False) -> None:
     if json:
         print_json({"attached": _fields(found)})
     else:
-        typer.echo(f"{name} is attached again")
+        say(f"{name} is attached again")
 
 
 @contextmanager

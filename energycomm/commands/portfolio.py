@@ -11,7 +11,7 @@ from typing import IO, Annotated
 import typer
 
 from energycomm import logs
-from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.output import Json, print_facts, print_json, print_rows, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load as load_config
 from energycomm.eis.database import rehearsal
@@ -52,7 +52,7 @@ def template(
         write_table(file, list(fixed_columns()), [])
     except OSError as error:
         raise UserError(f"{file} cannot be written: {error.strerror}.", "Check the path.") from None
-    typer.echo(f"{file}: {counted(len(fixed_columns()), 'column')}")
+    say(f"{file}: {counted(len(fixed_columns()), 'column')}")
 
 
 @app.command()
@@ -128,7 +128,7 @@ def compare(
             print_rows(HEAD, [line.cells for line in found.lines[:SHOWN]])
         more = found.left_out + (max(0, len(found.lines) - SHOWN) if output is None else 0)
         if more:
-            typer.echo(f"{more} more differences are not shown")
+            say(f"{more} more differences are not shown")
         print_facts(
             [
                 ("points there", found.there),
@@ -180,9 +180,9 @@ def print_loaded(done: Loaded, *, dry_run: bool = False) -> None:
         ]
         print_rows(("row", "access point", "column", "found", "code", "expected", "advice"), rows)
     if done.left_out:
-        typer.echo(f"{done.left_out} more mistakes are not shown")
+        say(f"{done.left_out} more mistakes are not shown")
     if done.repeated:
-        typer.echo("This very file was loaded before; nothing changes. At that time:")
+        say("This very file was loaded before; nothing changes. At that time:")
     states = ", ".join(f"{number} {state}" for state, number in done.messages.items())
     print_facts(
         [

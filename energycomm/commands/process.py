@@ -12,10 +12,9 @@ from typing import Annotated, Any
 import typer
 from msgspec import convert, to_builtins
 from rich import progress as drawing
-from rich.console import Console
 
 from energycomm import logs
-from energycomm.commands.output import print_json, print_rows
+from energycomm.commands.output import Paper, print_json, print_rows, say
 from energycomm.config import load
 from energycomm.eis.database import rehearsal
 from energycomm.errors import ExitCode
@@ -83,7 +82,7 @@ def run(gateway: Gateway, paths: list[Path], *, show: bool = True) -> dict[str, 
     """
     intake = collect(paths)
     inbound = gateway.inbound
-    console = Console(stderr=True)
+    console = Paper(stderr=True)
     bar = drawing.Progress(
         drawing.SpinnerColumn(),
         drawing.TextColumn("{task.description}"),
@@ -204,7 +203,6 @@ def exit_code(summary: dict[str, Any], *, strict: bool = False) -> ExitCode:
 
 def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
     """Print the summary for a person."""
-    console = Console(highlight=False)
     envelopes = summary["envelopes"]
     words = f"{counted(envelopes['taken_in'], 'envelope')}, {counted(envelopes['duplicate'], 'duplicate')} among them"
     if envelopes["resumed"]:
@@ -213,7 +211,7 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
         words += f", {envelopes['unreadable']} with something unreadable"
     if envelopes["left"]:
         words += f", {envelopes['left']} left to another process"
-    console.print(words + (" (dry run: nothing is stored)" if dry_run else ""))
+    say(words + (" (dry run: nothing is stored)" if dry_run else ""))
     if summary["by_type"]:
         outcomes = ("accepted", "rejected", "quarantined", "engine_error", "ch_duplicate", "ch_refused", "ch_put-aside")
         shown = [name for name in outcomes if any(row.get(name) for row in summary["by_type"])]
@@ -228,22 +226,22 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
         if counts:
             print_rows((title, "times"), list(counts.items())[:TOP_CODES], aligned=True)
     for told in summary["refusals"][:TOP_REFUSALS]:
-        console.print(f"{told['file']}: {convert({**told, 'file': ''}, Refusal)}", markup=False, soft_wrap=True)
+        say(f"{told['file']}: {convert({**told, 'file': ''}, Refusal)}")
     if len(summary["refusals"]) > TOP_REFUSALS:
-        console.print("and more: `energycomm envelope show NUMBER` lists those of one envelope", soft_wrap=True)
+        say("and more: `energycomm envelope show NUMBER` lists those of one envelope")
     for words in _gaps(summary["series"]):
-        console.print(words, markup=False, highlight=False, soft_wrap=True)
+        say(words)
     if summary["judged_again"]:
-        console.print(
+        say(
             f"{counted(summary['judged_again'], 'earlier message was', 'earlier messages were')} "
             "judged otherwise after a late one came"
         )
     if summary["invoices"]:
         wrong = [one for one in summary["invoices"] if one["contradictions"]]
-        console.print(f"{counted(len(summary['invoices']), 'grid invoice')} checked, {len(wrong)} contested")
+        say(f"{counted(len(summary['invoices']), 'grid invoice')} checked, {len(wrong)} contested")
         for one in wrong[:TOP_REFUSALS]:
             found = f"{counted(one['contradictions'], 'finding')}, {one['contested']} {one['currency']} contested"
             advice = f"`energycomm invoice show {one['invoice']}`"
-            console.print(f"{one['invoice']}: {found}: {advice}", markup=False, soft_wrap=True)
+            say(f"{one['invoice']}: {found}: {advice}")
     if summary["given_up"]:
-        console.print(f"{counted(summary['given_up'], 'message')} waited too long: given up")
+        say(f"{counted(summary['given_up'], 'message')} waited too long: given up")

@@ -13,12 +13,14 @@ from energycomm.commands.output import (
     NO_TIME,
     Form,
     Json,
+    hand_over,
     legal_time,
     listed,
     print_facts,
     print_heading,
     print_json,
     print_rows,
+    say,
 )
 from energycomm.commands.recording import of_request, recorded, system_user
 from energycomm.config import load
@@ -80,13 +82,13 @@ def submit(
 def _print_submission(answer: Submission) -> None:
     if answer.request_id is not None:
         again = " (submitted before)" if answer.repeated else ""
-        typer.echo(f"request {answer.request_id} will be sent, reference {answer.reference}{again}")
+        say(f"request {answer.request_id} will be sent, reference {answer.reference}{again}")
     else:
-        typer.echo(f"{answer.label}" + (f": message {answer.message_id}" if answer.message_id else ""))
+        say(f"{answer.label}" + (f": message {answer.message_id}" if answer.message_id else ""))
     for finding in answer.findings:
-        typer.echo(f"  {finding.error_code} {finding.comment}")
+        say(f"  {finding.error_code} {finding.comment}")
     for refusal in answer.refusals:
-        typer.echo(f"  {refusal}")
+        say(f"  {refusal}")
 
 
 def _read(file: Path) -> bytes:
@@ -199,7 +201,7 @@ def show(
     if found is None:
         raise UserError(f"There is no request {request_id}.", "`energycomm request list` lists them.")
     if content:
-        sys.stdout.buffer.write(found.content.encode())
+        hand_over(found.content.encode())
         return
     if json:
         print_json(found)
@@ -251,4 +253,4 @@ def retry(
     if json:
         print_json({"due_again": [request_id]})
     else:
-        typer.echo(f"request {request_id} will be sent again")
+        say(f"request {request_id} will be sent again")

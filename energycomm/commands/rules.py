@@ -6,20 +6,20 @@ from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
-from rich.console import Console
 
 from energycomm.bulk.verdicts import Verdicts
 from energycomm.choices import one_of
 from energycomm.commands.options import known_codes, options_of, starting
-from energycomm.commands.output import Form, Json, listed, print_json, print_json_list, print_rows
+from energycomm.commands.output import Form, Json, listed, print_json, print_json_list, print_rows, say, say_text
 from energycomm.commands.recording import recorded
 from energycomm.commands.rejudging import judged_by
 from energycomm.commands.running import ProcessNumber, Work
 from energycomm.config import load
 from energycomm.correction.difference import differences
-from energycomm.correction.impact import bring_about, catalogue_named
+from energycomm.correction.impact import bring_about, catalogue_named, rules_named, versions_of
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.comments import built_comments
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
@@ -47,6 +47,9 @@ class Format(StrEnum):
     md = "md"
     html = "html"
     both = "both"
+
+
+NAMED = "A folder of rules, first digits of a stored version, or a day: the rules of then"
 
 
 @app.command("list")
@@ -96,22 +99,21 @@ def show(
     if json:
         print_json([described(rule) for rule in found])
         return
-    console = Console(soft_wrap=True, highlight=False)
     for rule in found:
-        console.print(f"[bold]{rule.error_code or rule.code}[/bold] ", end="")
-        console.print(f"{rule.title}\n{rule.sentence}\n", markup=False)
+        say(f"{rule.error_code or rule.code} {rule.title}", rule.sentence, "")
         rows = [*rule_facts(rule).rows, ("Reads", ", ".join(rule.reads)), ("File", f"{rule.file}:{rule.line}")]
         for label, text in rows:
-            console.print(f"  {label + ':':<16}{text.replace('`', '')}", markup=False)
-        console.print()
+            say_text(f"  {label + ':':<16}{text.replace('`', '')}")
+        say("")
 
 
 @app.command()
+@listed
 def comments(
+    form: Form,
     code: Annotated[str | None, typer.Argument(help="Only of this rule: its code or error code.")] = None,
     market: Annotated[str | None, typer.Option(help="Only rules of this market: fr.")] = None,
     folder: Folder = None,
-    json: Json = False,
 ) -> None:
     """Show the comments of the rules in both languages, with the values of the examples that fail.
 
@@ -120,11 +122,12 @@ def comments(
     catalogue = _catalogue(folder)
     rules = _named(catalogue, code) if code else catalogue.matching(_market(catalogue, market) if market else None)
     found = list(built_comments(catalogue, rules))
-    if json:
-        print_json([one._asdict() for one in found])
+    if form.asked:
+        rows = [(one.error_code, one.place, one.en, one.fr) for one in found]
+        form.show([one._asdict() for one in found], ("code", "example", "English", "French"), rows)
         return
     for one in found:
-        typer.echo(f"{one.error_code}  {one.place}\n  {one.en}\n  {one.fr}")
+        say(f"{one.error_code}  {one.place}", f"  {one.en}", f"  {one.fr}")
 
 
 @app.command()
@@ -147,7 +150,7 @@ def check(
         _print_problems(place, problems)
     else:
         examples = sum(len(rule.examples) for rule in catalogue.rules)
-        typer.echo(
+        say(
             f"{counted(len(catalogue.rules), 'rule')}, {counted(examples, 'example')}, "
             f"{counted(len(catalogue.predicates), 'predicate')}, "
             f"{counted(len(catalogue.codes.entries), 'code')}: all right (version {catalogue.version})"
@@ -175,31 +178,51 @@ def document(
         if form in (suffix, Format.both):
             path = out / f"KernelRules-{name}.{suffix.value}"
             path.write_text(write(catalogue, name), encoding="utf-8")
-            typer.echo(str(path))
+            say(str(path))
 
 
 Since = Annotated[str, typer.Option(help="Messages that arrived on or after this day, YYYY-MM-DD.")]
 Limit = Annotated[int, typer.Option(min=1, help="How many messages to list at most.")]
 
 
+@app.command()
+@listed
+def versions(form: Form) -> None:
+    """List the versions of the rules that messages were judged by: since when each is used.
+
+    Example: energycomm rules versions
+    """
+    with open_store(load()) as store:
+        found = versions_of(store)
+    rows = [(one.version, one.first_used_at, one.engine) for one in found]
+    form.show(found, ("version", "first used", "engine"), rows)
+
+
 @app.command("impact")
 @recorded("rules impact")
 def impact_(
     since: Since,
-    folder: Folder = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--rules", metavar="RULES", help=f"{NAMED}; the folder of the configuration by default."),
+    ] = None,
     limit: Limit = 50,
     work: Work = None,
     processes: ProcessNumber = None,
     json: Json = False,
 ) -> None:
-    """Judge stored messages by changed rules and show which verdicts would change; nothing is stored.
+    """Judge stored messages by other rules and show which verdicts would change; nothing is stored.
+
+    Accepted messages are judged too: what would the rules of March have said of all that came since?
 
     Example: energycomm rules impact --since 2026-01-01 --rules changed-rules/
     """
     config = load()
+    zone = ZoneInfo(config.web.zone)
     with (
         open_store(config) as store,
-        judged_by(config, store, folder or config.rules_folder, since, work, processes) as found,
+        rules_named(store, by or str(config.rules_folder), zone) as folder,
+        judged_by(config, store, folder, since, work, processes) as found,
     ):
         if json:
             print_json_list({"judged": found.judged, "changes": found.words}, "messages", found.shifts())
@@ -232,13 +255,12 @@ def apply(
                 print_json_list(told, "messages", found.shifts())
                 return
             _tell(found, limit, "changed")
-            typer.echo(f"{counted(points, 'access point')} judged from the first message on", err=True)
+            say(f"{counted(points, 'access point')} judged from the first message on", err=True)
 
 
 def _tell(found: Verdicts, limit: int, verb: str) -> None:
-    typer.echo(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
-    for words, number in found.words.most_common():
-        typer.echo(f"{number}\t{words}")
+    say(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
+    print_rows(("verdicts", "change"), [(number, words) for words, number in found.words.most_common()])
     rows: list[tuple[str, ...]] = [
         (str(one.message_id), one.kind, one.access_point, one.words) for one in islice(found.shifts(), limit)
     ]
@@ -247,24 +269,32 @@ def _tell(found: Verdicts, limit: int, verb: str) -> None:
 
 
 @app.command()
+@listed
 def diff(
-    old: Annotated[str, typer.Argument(metavar="A", help="Folder of rules, or the first digits of a stored version.")],
-    new: Annotated[str, typer.Argument(metavar="B", help="Folder of rules, or the first digits of a stored version.")],
-    json: Json = False,
+    form: Form,
+    old: Annotated[
+        str, typer.Argument(metavar="A", help="Folder of rules, first digits of a stored version, or a day.")
+    ],
+    new: Annotated[
+        str, typer.Argument(metavar="B", help="Folder of rules, first digits of a stored version, or a day.")
+    ],
 ) -> None:
     """Describe the differences between two versions of the rules.
 
     Example: energycomm rules diff 3f2a rules/
     """
-    with open_store(load()) as store:
-        found = differences(catalogue_named(store, old), catalogue_named(store, new))
-    if json:
-        print_json([{"change": change, "what": what, "how": how} for change, what, how in found])
+    config = load()
+    with open_store(config) as store:
+        zone = ZoneInfo(config.web.zone)
+        found = differences(catalogue_named(store, old, zone), catalogue_named(store, new, zone))
+    if form.asked:
+        head = ("change", "what", "how")
+        form.show([dict(zip(head, one, strict=True)) for one in found], head, found)
         return
     if not found:
-        typer.echo("The rules and code lists are the same.", err=True)
+        say("The rules and code lists are the same.", err=True)
     for change, what, how in found:
-        typer.echo(f"{change} {what}: {how}")
+        say(f"{change} {what}: {how}")
 
 
 def _catalogue(folder: Path | None) -> Catalogue:
@@ -293,5 +323,5 @@ def _print_problems(place: Path, problems: tuple[Problem, ...]) -> None:
     for problem in problems:
         file = place / problem.file if (place / problem.file).exists() else problem.file
         rule = f" rule {problem.rule}:" if problem.rule else ""
-        typer.echo(f"{file}:{problem.line}:{rule} {problem.reason}. {problem.advice}", err=True)
-    typer.echo(f"{len(problems)} problem(s); no rule of this folder is used", err=True)
+        say(f"{file}:{problem.line}:{rule} {problem.reason}. {problem.advice}", err=True)
+    say(f"{len(problems)} problem(s); no rule of this folder is used", err=True)

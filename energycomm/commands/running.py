@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from energycomm.commands.output import Paper
 
 Work = Annotated[
     Path | None, typer.Option(help="Folder that keeps the run: the same command with it continues a run that was cut.")
@@ -25,7 +26,7 @@ ProcessNumber = Annotated[
 @contextmanager
 def told_buckets(words: str = "buckets") -> Iterator[Callable[[int, int], None]]:
     """A progress bar of buckets on standard error, where that is a terminal; gives a function (done, of)."""
-    console = Console(stderr=True)
+    console = Paper(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(words, total=None)

@@ -15,6 +15,7 @@ import structlog
 import typer
 
 from energycomm import logs
+from energycomm.commands.output import say
 from energycomm.config import Config
 from energycomm.errors import ExitCode, UserError
 from energycomm.installation import load_apart
@@ -46,7 +47,7 @@ def serve(
     app = _one(config) if not suppliers else _several(suppliers)
     server = http_server(app, Bounds.of(config.web, config.web.proxies), context, **options(config, host, port))
     listening = _listen(config, host, port)
-    typer.echo(f"serving on {_address(config, host, listening.getsockname()[1])}; stop with Ctrl-C", err=True)
+    say(f"serving on {_address(config, host, listening.getsockname()[1])}; stop with Ctrl-C", err=True)
     # uvicorn stops by itself and then sends the signal on: what was asked for is done by then.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
@@ -68,7 +69,7 @@ def _several(suppliers: dict[str, Config]) -> Any:
 
     app = Hosts(suppliers)
     for host, error in app.failures.items():
-        typer.echo(f"{host} is not served yet: {error}", err=True)
+        say(f"{host} is not served yet: {error}", err=True)
     return app
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from msgspec import to_builtins
 
-from energycomm.commands.output import Json, print_json
+from energycomm.commands.output import Json, print_json, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.requests import list_requests, show_request
@@ -76,7 +76,7 @@ def _write_plain(simulator: Simulator, out: Path, named: str | None, size: int, 
         print_json({"out": str(out), "files": [{"file": name, "bytes": length} for name, length in written.items()]})
         return
     for name, length in written.items():
-        typer.echo(f"{name}  {counted(length, 'byte')}")
+        say(f"{name}  {counted(length, 'byte')}")
 
 
 def simulate(
@@ -138,7 +138,7 @@ def simulate(
     if json:
         print_json({"out": str(out), **to_builtins(counts)})
     else:
-        typer.echo(f"{_summary(counts)} in {out}")
+        say(f"{_summary(counts)} in {out}")
 
 
 def _played(simulator: Simulator, scenario: Scenario, out: Path, encrypt: str | None) -> Count:
@@ -193,7 +193,7 @@ def simulate_answers(
             folder = out / market.lower() / f"{number:06d}"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{delivery.document.name}{delivery.document.suffix}").write_bytes(delivery.document.content)
-        typer.echo(
+        say(
             f"{market}: {counted(len(requests), 'request')}, "
             f"{counted(len(deliveries), 'document')} in {out / market.lower()}"
         )

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, listed, print_json, say
 from energycomm.config import FILE_NAME, FILE_VARIABLE, Config, choosing, load, load_all
 from energycomm.eis import migrations
 from energycomm.eis.database import absent, opened
@@ -94,7 +94,7 @@ def add(
     if json:
         print_json({"name": name, "file": str(own), "database": config.database_shown})
     else:
-        typer.echo(f"{own} is its configuration, {config.database_shown} its store")
+        say(f"{own} is its configuration, {config.database_shown} its store")
 
 
 def _refuse_single(file: Path) -> None:

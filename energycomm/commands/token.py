@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, listed, print_json, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import UserError
@@ -62,8 +62,8 @@ def create(
         if json:
             print_json({"id": number, "token": secret})
             return
-        typer.echo(secret)
-        typer.echo(f"token {number} of {person}; keep it, it is not shown again", err=True)
+        say(secret)
+        say(f"token {number} of {person}; keep it, it is not shown again", err=True)
 
 
 @app.command("list")
@@ -114,9 +114,7 @@ def revoke(
     if json:
         print_json({"revoked": sorted(taken), "made_with_others": sorted(made)})
         return
-    typer.echo(
-        f"{counted(len(taken), 'token')} revoked" + (f", {len(made)} of them made with the others" if made else "")
-    )
+    say(f"{counted(len(taken), 'token')} revoked" + (f", {len(made)} of them made with the others" if made else ""))
 
 
 def _operator(by: str) -> Person:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.output import Form, Json, listed, print_json, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import UserError
@@ -75,7 +75,7 @@ def unlock(name: Name) -> None:
     """
     with open_store(load()) as store:
         found = accounts.unlock(store, name)
-    typer.echo(f"{name} may sign in" + ("" if found else "; nothing was counted"))
+    say(f"{name} may sign in" + ("" if found else "; nothing was counted"))
 
 
 @app.command("second-factor")
@@ -98,7 +98,7 @@ def second_factor(
         if found is None:
             raise UserError(f"There is no account of {name}.", "`energycomm user list` lists them.")
         left = accounts.codes_left(store, found)
-    typer.echo(f"second factor, {counted(left, 'recovery code')} left" if found.second_factor else "no second factor")
+    say(f"second factor, {counted(left, 'recovery code')} left" if found.second_factor else "no second factor")
 
 
 @app.command()
@@ -122,7 +122,7 @@ def enable(name: Name) -> None:
     """
     with open_store(load()) as store:
         accounts.enable(store, name)
-    typer.echo(f"{name} may sign in")
+    say(f"{name} may sign in")
 
 
 @app.command("list")
@@ -200,7 +200,7 @@ def sign_out(
         who = Person(by, frozenset({Role.ADMINISTRATOR}), "command")
         subject = person if session is None else f"{person} session {session}"
         audit.record(store, who, "change", "energycomm user sign-out", subject=subject)
-    typer.echo(f"{counted(ended, 'session')} ended, {counted(len(revoked), 'token')} revoked")
+    say(f"{counted(ended, 'session')} ended, {counted(len(revoked), 'token')} revoked")
 
 
 def _hand_over(name: str, password: str, *, json: bool) -> None:
@@ -208,10 +208,10 @@ def _hand_over(name: str, password: str, *, json: bool) -> None:
         if json:
             print_json({"name": name, "password": password})
             return
-        typer.echo(password)
+        say(password)
     days = counted(accounts.INITIAL_DAYS, "day")
-    typer.echo(f"initial password of {name} for {days}; it is not shown again", err=True)
+    say(f"initial password of {name} for {days}; it is not shown again", err=True)
 
 
 def _tell(ended: accounts.SignedOut) -> None:
-    typer.echo(f"{counted(ended.sessions, 'session')} ended, {counted(len(ended.tokens), 'token')} revoked", err=True)
+    say(f"{counted(ended.sessions, 'session')} ended, {counted(len(ended.tokens), 'token')} revoked", err=True)

@@ -39,6 +39,7 @@ STATIC = Path(__file__).parent / "static"
 PARTS = (
     front,
     finding,
+    invoices,
     selection,
     messages,
     editing,
@@ -50,7 +51,6 @@ PARTS = (
     arrivals,
     views,
     portfolio,
-    invoices,
     rules,
     operations,
     health,
@@ -60,7 +60,7 @@ PARTS = (
     auditing,
     manual,
 )
-"""The modules with pages, each with its router."""
+"""The modules with pages, each with its router; chosen invoices have names, so theirs is before the one of numbers."""
 
 
 def mount(app: FastAPI) -> None:

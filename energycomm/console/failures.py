@@ -15,7 +15,7 @@ from energycomm.console import trials
 from energycomm.console.front import without_code
 from energycomm.console.jobs import Job
 from energycomm.console.view import Consultant, Reader, Shared, Words, address, page, words_of
-from energycomm.correction.analysis import DIMENSIONS, Group, groups, judged_cases
+from energycomm.correction.analysis import DIMENSIONS, Group, groups, judging
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageFilter, list_messages
@@ -102,7 +102,7 @@ def analysing(request: Request, person: Reader, by: str = "class") -> Response:
 
 def _analyse(request: Request, shared: Any, by: Any, name: str) -> Any:
     def work(_: Any) -> list[Group]:
-        return groups(judged_cases(shared.store.engine, shared.gateway.markets), by, now_micros())
+        return groups(judging(shared.store.engine, shared.gateway.markets), by, now_micros())
 
     return request.app.state.workbench.start(f"analysis {by}", f"analysis by {by}", name, work)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import Response
 from pydantic import Field
 
@@ -17,7 +17,8 @@ from energycomm.invoicing.gathering import InvoiceSummary
 from energycomm.invoicing.words import CHECKS, value_in
 from energycomm.pipeline.listsearch import InvoiceSearch
 from energycomm.webservice.parameters import LARGEST, Market
-from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.problems import Problem
+from energycomm.webservice.recording import READS, RecordedRoute, about
 from energycomm.webservice.routes.invoices import Invoice, checked, listed, sheet
 from energycomm.webservice.services import Services
 
@@ -26,6 +27,9 @@ router = APIRouter(prefix="/invoices", route_class=RecordedRoute, include_in_sch
 LISTED = 20
 SHOWN = 500
 """Invoices of a list; findings on the page: all of them are in the disputes."""
+
+MOST_CHOSEN = 100
+"""Invoices that are chosen at a time: each is checked anew."""
 
 
 COLUMNS = (
@@ -70,6 +74,26 @@ def listing(request: Request, person: Reader, shared: Shared, asked: Annotated[L
     )
 
 
+@router.post("/selected/file", openapi_extra=READS)
+def taken(
+    request: Request,
+    person: Reader,
+    shared: Shared,
+    form: Annotated[Literal["csv", "xlsx", "disputes-csv", "disputes-xlsx"], Form()],
+    chosen: Annotated[list[Annotated[str, Field(max_length=80)]] | None, Form(max_length=MOST_CHOSEN)] = None,
+) -> Response:
+    """The chosen invoices as a file, or what they are contested for in one table."""
+    if not chosen:
+        raise Problem("API_INVALID", "Nothing is chosen.", target="chosen", advice="Mark rows of the list first.")
+    about(request, f"invoices {', '.join(chosen)}")
+    named = (one.partition(" ") for one in dict.fromkeys(chosen))
+    found = [checked(shared, invoice, market) for market, _, invoice in named]
+    words, (*disputed, file) = words_of(request), form.split("-")
+    if disputed:
+        return sheet(found, file, words.taste.language)
+    return table(COLUMNS, words, [one.summary for one in found], "xlsx" if file == "xlsx" else "csv", "invoices")
+
+
 def _all(shared: Services, market: str | None) -> Iterator[InvoiceSummary]:
     before: str | None = None
     while True:
@@ -93,5 +117,5 @@ def show(
     about(request, f"invoice {invoice}")
     found = checked(shared, invoice, market or None)
     if form:
-        return sheet(found, form, words_of(request).taste.language)
+        return sheet([found], form, words_of(request).taste.language)
     return page(request, "invoice.html", found=found, shown=SHOWN, checks=CHECKS, value_in=value_in)

@@ -7,10 +7,10 @@ second click finds what the first one did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import groupby
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -20,11 +20,13 @@ from msgspec import Struct, structs
 from pydantic import Field
 from sqlalchemy import select
 
+from energycomm.console.arrivals import COLUMNS as ENVELOPE_COLUMNS
 from energycomm.console.jobs import Job, Workbench
 from energycomm.console.messages import COLUMNS as MESSAGE_COLUMNS
-from energycomm.console.sheets import Format, sheet
+from energycomm.console.sheets import Column, Format, sheet
 from energycomm.console.tickets import COLUMNS as TICKET_COLUMNS
-from energycomm.console.view import Consultant, Reader, Shared, words_of
+from energycomm.console.view import Consultant, Reader, Shared, Worker, words_of
+from energycomm.console.worklists import COLUMNS as REQUEST_COLUMNS
 from energycomm.correction.analysis import Judged
 from energycomm.correction.cases import read_cases
 from energycomm.correction.evidence import evidence_of
@@ -33,9 +35,15 @@ from energycomm.correction.replaying import replay_messages
 from energycomm.correction.tickets import TICKETABLE, change_ticket, delegate, make_tickets, tickets
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
 from energycomm.eis import tables
+from energycomm.eis.archive import open_raw
 from energycomm.eis.database import reading, rehearsal
+from energycomm.eis.envelopes import envelopes_of
 from energycomm.eis.messages import summaries
+from energycomm.eis.requests import requests_of
 from energycomm.eis.store import Store
+from energycomm.errors import UserError
+from energycomm.pipeline.delivery import revive
+from energycomm.pipeline.records import try_again
 from energycomm.texts import wording
 from energycomm.webservice.parameters import LARGEST
 from energycomm.webservice.problems import Problem, not_found
@@ -58,8 +66,10 @@ CLOSED = wording("it is closed already")
 NO_TRACKER = wording("no tracker is configured")
 MANY_TRACKERS = wording("there are several trackers: `energycomm correct export --to NAME`")
 EXPORTED = wording("the tracker knows it as it is")
+ALIVE = wording("it is not dead, or another answer was made in its place")
+WHOLE = wording("nothing of it was put aside or refused")
 
-What = Literal["messages", "tickets"]
+What = Literal["messages", "tickets", "requests", "envelopes"]
 Number = Annotated[int, Field(ge=1, le=LARGEST)]
 Numbers = Annotated[list[Number] | None, Form(alias="chosen", max_length=MOST)]
 
@@ -103,7 +113,7 @@ class Action(Struct, frozen=True, kw_only=True):
     Attributes:
       name: in addresses.
       title: its words, in English.
-      of: what the rows are: messages or tickets.
+      of: what the rows are, one of `KINDS`.
       asks: the fields of its confirmation: why, to, due.
       do: does it; answers row -> why it was left alone.
     """
@@ -150,7 +160,7 @@ def _delegate(_: Services, store: Store, ids: Sequence[int], asked: Asked) -> di
 
 
 def _ticket(shared: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[int, str]:
-    states, ticketed = _states(store, "messages", ids), _ticketed(store, ids)
+    states, ticketed = KINDS["messages"].states(store, ids), _ticketed(store, ids)
     notes = {one: NOT_TICKETED for one in ids if states[one][0] not in TICKETABLE}
     notes |= dict.fromkeys(ticketed, TICKETED)
     cases = read_cases(store.engine, shared.gateway.markets, [one for one in ids if one not in notes])
@@ -195,6 +205,63 @@ def _export(shared: Services, store: Store, ids: Sequence[int], asked: Asked) ->
     return {one.ticket: one.words or notes[one.what] for one in done if one.words or one.what in notes}
 
 
+def _resend(_: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[int, str]:
+    return {one: ALIVE for one in ids if not revive(store, one)}
+
+
+def _process(_: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[int, str]:
+    """What was put aside or refused of envelopes is due again; the daemon or the next `process` takes it."""
+    notes = {}
+    for one in envelopes_of(store.engine, ids):
+        try:
+            open_raw(store.engine, bytes.fromhex(one.sha256)).close()  # its bytes may be in an archive
+        except UserError as trouble:
+            notes[one.id] = str(trouble)
+            continue
+        if try_again(store, one.id) is None:
+            notes[one.id] = WHOLE
+    return notes
+
+
+States = dict[int, tuple[str, tuple[str, ...]]]
+"""Row -> its state and its codes."""
+
+
+class Kind(Struct, frozen=True):
+    """Rows that can be chosen.
+
+    Attributes:
+      columns: of their list.
+      rows: those of some numbers, in that order.
+      one: what one is called.
+    """
+
+    columns: tuple[Column, ...]
+    rows: Callable[[Store, Sequence[int]], Sequence[Any]]
+    one: str
+
+    def states(self, store: Store, ids: Sequence[int]) -> States:
+        """The state of each of some rows; there is none of a row that there is not."""
+        return {row.id: (row.state, getattr(row, "codes", ())) for row in self.rows(store, ids)}
+
+
+def _messages(store: Store, ids: Sequence[int]) -> Sequence[Any]:
+    with reading(store.engine) as connection:
+        return summaries(connection, ids)
+
+
+def _tickets(store: Store, ids: Sequence[int]) -> Sequence[Any]:
+    known = {one.id: one for one in tickets(store)}
+    return [known[one] for one in ids if one in known]
+
+
+KINDS: Mapping[str, Kind] = {
+    "messages": Kind(MESSAGE_COLUMNS, _messages, "message"),
+    "tickets": Kind(TICKET_COLUMNS, _tickets, "ticket"),
+    "requests": Kind(REQUEST_COLUMNS, lambda store, ids: requests_of(store.engine, ids), "request"),
+    "envelopes": Kind(ENVELOPE_COLUMNS, lambda store, ids: envelopes_of(store.engine, ids), "envelope"),
+}
+
 ACTIONS = {
     one.name: one
     for one in (
@@ -203,6 +270,8 @@ ACTIONS = {
         Action(name="ticket", title=wording("Make tickets"), of="messages", asks=("to", "due"), do=_ticket),
         Action(name="export", title=wording("Export to the tracker"), of="tickets", asks=(), do=_export),
         Action(name="close", title=wording("Close tickets"), of="tickets", asks=(), do=_close),
+        Action(name="resend", title=wording("Send again"), of="requests", asks=(), do=_resend),
+        Action(name="process", title=wording("Process again"), of="envelopes", asks=(), do=_process),
     )
 }
 
@@ -228,6 +297,14 @@ def chosen(
     return RedirectResponse(f"/trials/{job.id}", 303)
 
 
+@router.post("/envelopes/selected/file", openapi_extra=READS)
+def taken_envelopes(
+    request: Request, person: Worker, shared: Shared, form: Annotated[Format, Form()], numbers: Numbers = None
+) -> Response:
+    """The chosen envelopes as a file, for whom may see their list."""
+    return _file(request, shared, "envelopes", form, numbers)
+
+
 @router.post("/{what}/selected/file", openapi_extra=READS)
 def taken(
     request: Request,
@@ -238,15 +315,13 @@ def taken(
     numbers: Numbers = None,
 ) -> Response:
     """The chosen rows as a file."""
-    ids = _known(shared, what, numbers)
+    return _file(request, shared, what, form, numbers)
+
+
+def _file(request: Request, shared: Services, what: str, form: Format, numbers: Sequence[int] | None) -> Response:
+    ids, kind = _known(shared, what, numbers), KINDS[what]
     about(request, f"{what} {' '.join(map(str, ids))}")
-    words = words_of(request)
-    if what == "tickets":
-        known = {one.id: one for one in tickets(shared.store)}
-        return sheet(TICKET_COLUMNS, words, [known[one] for one in ids], form or "csv", what)
-    with reading(shared.store.engine) as connection:
-        rows = summaries(connection, ids)
-    return sheet(MESSAGE_COLUMNS, words, rows, form or "csv", what)
+    return sheet(kind.columns, words_of(request), kind.rows(shared.store, ids), form or "csv", what)
 
 
 @router.post("/trials/{job_id}/do")
@@ -298,9 +373,9 @@ def _work(
         with shared.rehearsing() if rehearsed else nullcontext(shared.store) as store:
             for some in _slices(store, action, ids):
                 with rehearsal(store.engine) if rehearsed else nullcontext():
-                    before = _states(store, action.of, some)
+                    before = KINDS[action.of].states(store, some)
                     notes = action.do(shared, store, some, asked)
-                    after = _states(store, action.of, some)
+                    after = KINDS[action.of].states(store, some)
                 effects += [
                     Effect(
                         id=one,
@@ -336,13 +411,6 @@ def _slices(store: Store, action: Action, ids: Sequence[int]) -> Iterator[list[i
         yield part
 
 
-def _states(store: Store, what: str, ids: Sequence[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
-    if what == "tickets":
-        return {one.id: (one.state, ()) for one in tickets(store) if one.id in set(ids)}
-    with reading(store.engine) as connection:
-        return {one.id: (one.state, one.codes) for one in summaries(connection, ids)}
-
-
 def _known(shared: Services, what: str, numbers: Sequence[int] | None) -> list[int]:
     """The rows that were chosen.
 
@@ -352,7 +420,7 @@ def _known(shared: Services, what: str, numbers: Sequence[int] | None) -> list[i
     ids = list(dict.fromkeys(numbers or ()))
     if not ids:
         raise Problem("API_INVALID", "Nothing is chosen.", target="chosen", advice="Mark rows of the list first.")
-    known = _states(shared.store, what, ids)
+    known = KINDS[what].states(shared.store, ids)
     if unknown := [one for one in ids if one not in known]:
-        raise not_found(what.removesuffix("s"), "chosen", unknown[0])
+        raise not_found(KINDS[what].one, "chosen", unknown[0])
     return ids

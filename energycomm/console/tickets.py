@@ -65,6 +65,7 @@ def listing(request: Request, person: Reader, shared: Shared, asked: Annotated[L
         absent=absent,
         state=asked.state,
         states=TICKET_STATES,
+        tracked=bool(shared.config.trackers),
         owner=asked.owner,
         owners=sorted({one.owner for one in found if one.owner}),
         now=datetime.now(UTC),

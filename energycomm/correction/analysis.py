@@ -159,15 +159,20 @@ def _cases_at(engine: Engine, markets: Markets, at: int) -> list[Case]:
     return cases
 
 
-def groups(cases: Sequence[Judged], by: Dimension, now: int) -> list[Group]:
-    """The groups, the largest first; a message with several codes is in the group of each.
+def groups(cases: Iterable[Judged], by: Dimension, now: int) -> list[Group]:
+    """The groups, the largest first; a message with several codes is in the group of each. No message is kept.
 
     Args:
       cases: what to group.
       by: what they have in common.
       now: the present, microseconds since the epoch, for ages.
     """
-    made = [_group(key, found, by) for key, found in members(cases, by, now).items()]
+    tallies: dict[str, _Tally] = defaultdict(_Tally)
+    keys = _KEYS[by]
+    for one in cases:
+        for key in keys(one, now):
+            tallies[key].add(key, one, by)
+    made = [tally.group(key) for key, tally in tallies.items()]
     return sorted(made, key=lambda group: (-group.messages, group.key))
 
 
@@ -181,24 +186,50 @@ def members(cases: Iterable[Judged], by: Dimension, now: int) -> dict[str, list[
     return dict(found)
 
 
-def _group(key: str, group: list[Judged], by: Dimension) -> Group:
-    findings = [found for one in group for found in one.case.findings if found.severity == "error"]
-    if by in ("code", "rule"):
-        findings = [found for found in findings if key == (found.code if by == "code" else found.rule)]
-    invoices = {stake for one in group for stake in stakes(one.case)}
-    classes = Counter(name for one in group for name in one.classes)
-    words = Counter(evidence.words for one in group for evidence in one.evidence)
-    return Group(
-        key=key,
-        messages=len(group),
-        occurrences=len(findings),
-        access_points=len({one.case.identifier for one in group if one.case.identifier}),
-        oldest=instant(min(one.case.received_at for one in group)),
-        invoices=len(invoices),
-        classes=dict(classes.most_common()),
-        evidence=tuple(words.most_common(3)),
-        examples=tuple(sorted(one.case.id for one in group)[:5]),
-    )
+class _Tally:
+    """What a group says of its messages, counted one by one."""
+
+    def __init__(self) -> None:
+        self.messages = self.occurrences = 0
+        self.points: set[str] = set()
+        self.oldest: int | None = None
+        self.invoices: set[tuple[str, str]] = set()
+        self.classes: Counter[str] = Counter()
+        self.words: Counter[str] = Counter()
+        self.examples: list[int] = []
+
+    def add(self, key: str, one: Judged, by: Dimension) -> None:
+        """Count a message of the group that bears a key."""
+        case = one.case
+        found = [finding for finding in case.findings if finding.severity == "error"]
+        if by in ("code", "rule"):
+            found = [finding for finding in found if key == (finding.code if by == "code" else finding.rule)]
+        self.messages += 1
+        self.occurrences += len(found)
+        self.points.update(filter(None, [case.identifier]))
+        self.oldest = case.received_at if self.oldest is None else min(self.oldest, case.received_at)
+        self.invoices |= stakes(case)
+        self.classes.update(one.classes)
+        self.words.update(evidence.words for evidence in one.evidence)
+        self.examples = sorted([*self.examples, case.id])[:EXAMPLES]
+
+    def group(self, key: str) -> Group:
+        """The group, once all its messages are counted."""
+        return Group(
+            key=key,
+            messages=self.messages,
+            occurrences=self.occurrences,
+            access_points=len(self.points),
+            oldest=instant(self.oldest or 0),
+            invoices=len(self.invoices),
+            classes=dict(self.classes.most_common()),
+            evidence=tuple(self.words.most_common(3)),
+            examples=tuple(self.examples),
+        )
+
+
+EXAMPLES = 5
+"""Messages of a group that are named."""
 
 
 def stakes(case: Case) -> set[tuple[str, str]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from functools import cached_property
+from itertools import chain, islice
+from typing import Any, Final, overload
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, structs
@@ -57,6 +60,27 @@ class Neighbour:
         return self._message
 
 
+class Neighbours(list[Neighbour]):
+    """The messages of an access point, in the order of their instants; looked up by kind without reading all."""
+
+    @cached_property
+    def by_kind(self) -> dict[str, list[Neighbour]]:
+        """Kind -> its messages."""
+        found: dict[str, list[Neighbour]] = {}
+        for one in self:
+            found.setdefault(one.kind, []).append(one)
+        return found
+
+    @cached_property
+    def awaiting(self) -> dict[str, list[Neighbour]]:
+        """Kind that is waited for -> those that wait for it and are not applied."""
+        found: dict[str, list[Neighbour]] = {}
+        for one in self:
+            if one.waits_for and one.state not in APPLIED:
+                found.setdefault(one.waits_for.split(" ")[0], []).append(one)
+        return found
+
+
 class Around(Sequence[Neighbour]):
     """The messages of an access point but one: all cases of the point share one list.
 
@@ -67,8 +91,30 @@ class Around(Sequence[Neighbour]):
 
     __slots__ = ("_all", "_place")
 
-    def __init__(self, all_of_them: list[Neighbour], place: int | None) -> None:
+    def __init__(self, all_of_them: Neighbours, place: int | None) -> None:
         self._all, self._place = all_of_them, place
+
+    def of(self, kind: str, at: int | None = None) -> list[Neighbour]:
+        """Those of a kind, in the order of their instants: all of them, or those of one instant."""
+        several = self._all.by_kind.get(kind, [])
+        if at is not None:
+            first, last = (side(several, at, key=lambda one: one.at) for side in (bisect_left, bisect_right))
+            several = several[first:last]
+        return self._but_one(several)
+
+    def awaiting(self, kind: str) -> list[Neighbour]:
+        """Those that wait for a kind."""
+        return self._but_one(self._all.awaiting.get(kind, []))
+
+    def _but_one(self, several: list[Neighbour]) -> list[Neighbour]:
+        left_out = None if self._place is None else self._all[self._place]
+        return [one for one in several if one is not left_out]
+
+    def __iter__(self) -> Iterator[Neighbour]:
+        """All of them; `Sequence` would ask for each by its number."""
+        if self._place is None:
+            return iter(self._all)
+        return chain(islice(self._all, self._place), islice(self._all, self._place + 1, None))
 
     def __len__(self) -> int:
         return len(self._all) - (self._place is not None)
@@ -85,6 +131,10 @@ class Around(Sequence[Neighbour]):
             return [self[number] for number in range(*index.indices(len(self)))]
         number = range(len(self))[index]
         return self._all[number if self._place is None or number < self._place else number + 1]
+
+
+ALONE: Final = Around(Neighbours(), None)
+"""Nothing is around."""
 
 
 class Found(Struct, frozen=True):
@@ -133,13 +183,13 @@ class Case(Struct, frozen=True, kw_only=True):
     access_point_id: int | None
     findings: tuple[Found, ...] = ()
     why: str | None = None
-    around: Sequence[Neighbour] = ()
+    around: Around = ALONE
     companions: tuple[Companion, ...] = ()
 
     @property
     def alone(self) -> Case:
         """The same without what is around it: what may be kept of many."""
-        return structs.replace(self, around=(), companions=())
+        return structs.replace(self, around=ALONE, companions=())
 
     @property
     def kind(self) -> str:
@@ -281,7 +331,7 @@ def _cases(driver: Driver, markets: Markets, ids: Sequence[int]) -> list[Case]:
     places = {one.id: place for several in around.values() for place, one in enumerate(several)}
     cases = []
     for number, state, at, received_at, version, waits_for, xml, identifier, point, ch_message in rows.values():
-        others = Around(around.get(point, []), places.get(number))
+        others = Around(around.get(point, Neighbours()), places.get(number))
         cases.append(
             Case(
                 markets=markets,
@@ -304,7 +354,7 @@ def _cases(driver: Driver, markets: Markets, ids: Sequence[int]) -> list[Case]:
     return cases
 
 
-def neighbours(driver: Driver, access_point_ids: Iterable[int]) -> dict[int, list[Neighbour]]:
+def neighbours(driver: Driver, access_point_ids: Iterable[int]) -> dict[int, Neighbours]:
     """The messages of access points that count, by access point, in the order of their instants."""
     points = sorted(access_point_ids)
     sql = (
@@ -314,11 +364,11 @@ def neighbours(driver: Driver, access_point_ids: Iterable[int]) -> dict[int, lis
     rows = driver.matching(sql, points, "access_point_id", "ORDER BY effective, id")
     sql = "SELECT o.id FROM kernel_message k JOIN kernel_message o ON o.id = k.corrects WHERE k.state <> 'withdrawn'"
     gone = {row[0] for row in driver.matching(sql, points, "o.access_point_id")}
-    found: dict[int, list[Neighbour]] = {}
+    found: dict[int, Neighbours] = {}
     for point, number, kind, state, at, received_at, wait, xml in _once(rows):
         if number not in gone:
             clear = driver.vault.text("kernel_message", number, xml)
-            found.setdefault(point, []).append(Neighbour(number, kind, state, at, received_at, wait, clear))
+            found.setdefault(point, Neighbours()).append(Neighbour(number, kind, state, at, received_at, wait, clear))
     return found
 
 

@@ -83,7 +83,9 @@ def _refused_with_it(case: Case) -> list[Evidence]:
 def _missing(case: Case, waits_for: str) -> list[Evidence]:
     """What it waits for is nowhere, or came and was refused."""
     kind = waits_for.split()[0]
-    refused = [one for one in case.around if _is_predecessor(one, kind, case)]
+    # An original is of the kind and the instant of what corrects it.
+    likely = case.around.of(kind) if kind in KINDS else case.around.of(case.kind, case.at)
+    refused = [one for one in likely if _is_predecessor(one, kind, case)]
     if not refused:
         return [Evidence("missing", f"no {waits_for} has arrived")]
     return [Evidence("missing", f"{waits_for} has arrived and is not accepted", refused[0].id)]
@@ -93,10 +95,7 @@ def _is_predecessor(one: Neighbour, kind: str, case: Case) -> bool:
     if one.state in APPLIED:
         return False
     if kind not in KINDS:  # an original reading or volume
-        same = one.kind == case.kind and one.at == case.at and one.message.market_type == case.message.market_type
-        return same and one.message.function == "original"
-    if one.kind != kind:
-        return False
+        return one.message.market_type == case.message.market_type and one.message.function == "original"
     if kind == "EndOfSupply":  # of the contract that runs, not of the one that waits
         return _ends_running(one, case)
     reference = case.message.contract_reference
@@ -104,7 +103,7 @@ def _is_predecessor(one: Neighbour, kind: str, case: Case) -> bool:
 
 
 def _ends_running(one: Neighbour, case: Case) -> bool:
-    starts = [other for other in case.around if other.kind == "StartOfSupply" and other.state in APPLIED]
+    starts = [other for other in case.around.of("StartOfSupply") if other.state in APPLIED]
     running = [other for other in starts if other.at <= case.at]
     if not running:
         return False
@@ -117,10 +116,8 @@ def _orphan(case: Case) -> list[Evidence]:
     measure = isinstance(case.message, MeterReading | MeteredVolume | MeasureSeries)
     if not measure or case.state == "quarantined" or case.message.contract_reference is not None:
         return []
-    for one in case.around:
-        if one.state not in APPLIED and (one.waits_for or "").startswith("StartOfSupply"):
-            return [Evidence("missing", "a contract whose start is missing would cover it", one.id)]
-    return []
+    waiting = case.around.awaiting("StartOfSupply")
+    return [Evidence("missing", "a contract whose start is missing would cover it", waiting[0].id)] if waiting else []
 
 
 def _field(found: Found) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, date, datetime, time, tzinfo
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
+
+from msgspec import Struct
 
 from energycomm.bulk.judging import Question
 from energycomm.bulk.verdicts import Verdicts, judged_again
@@ -17,10 +20,11 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import NEVER, Store
 from energycomm.engine.catalogue import Catalogue
-from energycomm.engine.folder import read_catalogue, read_texts, rule_texts
+from energycomm.engine.folder import read_catalogue, read_texts, rule_texts, unpacked
 from energycomm.engine.problems import BrokenCatalogue, Problem
 from energycomm.errors import UserError
 from energycomm.kernel.history import CURVE_TOLERANCE
+from energycomm.kernel.instants import instant
 from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.rejudging import BY_CHANGED_RULES
@@ -114,25 +118,73 @@ def bring_about(
     return done
 
 
-def catalogue_named(store: Store, name: str) -> Catalogue:
-    """A catalogue by its name: a folder of rules, or the first digits of a version that the EIS knows.
+class RulesVersion(Struct, frozen=True):
+    """A version of the rules that the EIS knows.
+
+    Attributes:
+      version: its hash.
+      first_used_at: when messages were first judged by it.
+      engine: by which engine.
+    """
+
+    version: str
+    first_used_at: datetime
+    engine: str
+
+
+def versions_of(store: Store) -> list[RulesVersion]:
+    """The versions of the rules that messages were judged by, the newest first."""
+    sql = "SELECT hash, first_used_at, engine FROM rules_version ORDER BY first_used_at DESC, id DESC"
+    with reading(store.engine) as connection:
+        return [RulesVersion(row[0], instant(row[1]), row[2]) for row in driver_of(connection).rows(sql)]
+
+
+def catalogue_named(store: Store, name: str, zone: tzinfo = UTC) -> Catalogue:
+    """A catalogue by its name; see `rules_named`.
 
     Raises:
       UserError: there is none, several, or it is broken.
     """
+    with rules_named(store, name, zone) as folder:
+        return _whole(read_catalogue(folder, check_examples=False), name)
+
+
+@contextmanager
+def rules_named(store: Store, name: str, zone: tzinfo = UTC) -> Iterator[Path]:
+    """A folder of rules by its name, as long as the block lasts.
+
+    Args:
+      store: the EIS.
+      name: a folder, the first digits of a version that the EIS knows, or a day, YYYY-MM-DD: the version that was
+        first used last before the end of it.
+      zone: of the day.
+
+    Raises:
+      UserError: there is none, several, or it cannot be read.
+    """
     if Path(name).is_dir():
-        return _whole(read_catalogue(Path(name), check_examples=False), name)
-    with reading(store.engine) as connection:
-        rows = driver_of(connection).rows("SELECT hash, catalogue FROM rules_version ORDER BY id DESC")
-    found = [row for row in rows if row[0].startswith(name)]
-    if len(found) != 1:
-        known = ", ".join(row[0] for row in rows[:10])
-        words = "no folder and no version" if not found else "the beginning of several versions"
-        raise UserError(f"{name!r} is {words} of the rules.", f"Versions: {known}.")
+        yield Path(name)
+        return
+    known = versions_of(store)
     try:
-        return _whole(read_texts(found[0][1]), name)
-    except ValueError as error:
-        raise UserError(f"The version {name} of the rules cannot be read: {error}.") from None
+        end = datetime.combine(date.fromisoformat(name), time.max, zone)
+    except ValueError:
+        found = [one for one in known if one.version.startswith(name)]
+    else:
+        found = [one for one in known if one.first_used_at <= end][:1]
+    if len(found) != 1:
+        words = "no folder and no version" if not found else "the beginning of several versions"
+        told = ", ".join(f"{one.version} since {one.first_used_at.astimezone(zone):%Y-%m-%d}" for one in known[:10])
+        raise UserError(f"{name!r} is {words} of the rules.", f"Versions: {told}.")
+    with reading(store.engine) as connection:
+        sql = "SELECT catalogue FROM rules_version WHERE hash = ?"
+        ((texts,),) = driver_of(connection).rows(sql, (found[0].version,))
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(unpacked(texts))
+        except ValueError as error:
+            raise UserError(f"The version {name} of the rules cannot be read: {error}.") from None
+        yield folder
 
 
 def _whole(read: tuple[Catalogue, tuple[Problem, ...]], name: str) -> Catalogue:

@@ -117,6 +117,15 @@ def list_envelopes(
     return EnvelopePage(envelopes=tuple(told), next=following)
 
 
+def envelopes_of(engine: Engine, ids: Sequence[int]) -> list[EnvelopeSummary]:
+    """The envelopes with these ids, in that order; those that there are."""
+    with reading(engine) as connection:
+        rows = connection.execute(_envelopes().where(tables.envelope.c.id.in_(ids))).mappings()
+        known = {row["id"]: row for row in rows}
+        reasons = _reasons(connection, ids)
+    return [filled(EnvelopeSummary, {**known[one], "reason": reasons.get(one)}) for one in ids if one in known]
+
+
 def _reasons(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     """Envelope -> code of its first incident that is an error, and what was expected."""
     i = tables.incident.c

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, inspect
@@ -25,8 +26,17 @@ from sqlalchemy.exc import DBAPIError
 EXTENSION: Final = "pg_trgm"
 
 
-OWN_REFERENCE: Final = "(access_point IS NULL OR substr(reference, 1, length(access_point)) <> access_point)"
-"""References that do not begin with their access point, which finds the others: they are as many as its readings."""
+BESIDES_POINT: Final = (
+    "CASE WHEN substr(reference, 1, length(access_point)) = access_point "
+    "THEN substr(reference, length(access_point) + 1) ELSE reference END"
+)
+"""What a reference tells beside its access point, which is found by itself."""
+
+TELLING: Final = (
+    "(access_point IS NULL OR substr(reference, 1, length(access_point)) <> access_point "
+    "OR substr(reference, length(access_point) + 1, 6) NOT LIKE '_20__-')"
+)
+"""References that tell more than a point and its days, of which there are as many as readings."""
 
 
 class Findable(NamedTuple):
@@ -38,7 +48,8 @@ class Findable(NamedTuple):
       kind: what somebody finds by it.
       key: column that numbers its rows.
       where: which of its rows are searched, as SQL; all where it is empty.
-      besides: columns that `where` reads beside those that are searched.
+      besides: columns that `where` and `parts` read beside those that are searched.
+      parts: name of a column -> the part of its value that is searched, as SQL; the whole value of the others.
     """
 
     table: str
@@ -47,11 +58,23 @@ class Findable(NamedTuple):
     key: str = "id"
     where: str = ""
     besides: tuple[str, ...] = ()
+    parts: Mapping[str, str] = MappingProxyType({})
 
     def rows(self, of: str = "") -> str:
         """Which rows are searched, as SQL; `of` is what their columns are of: OLD, NEW."""
+        return self._of(of, self.where) or "TRUE"
+
+    def part(self, column: str, of: str = "") -> str:
+        """What of a column is searched, as SQL."""
+        return self._of(of, self.parts.get(column, column))
+
+    def values(self, of: str = "") -> str:
+        """What is searched of all columns."""
+        return ", ".join(self.part(column, of) for column in self.columns)
+
+    def _of(self, of: str, sql: str) -> str:
         names = "|".join((*self.columns, *self.besides))
-        return re.sub(rf"\b({names})\b", rf"{of}.\1" if of else r"\1", self.where) or "TRUE"
+        return re.sub(rf"\b({names})\b", rf"{of}.\1", sql) if of else sql
 
     @property
     def stem(self) -> str:
@@ -71,8 +94,9 @@ FINDABLE: Final = {
             "ch_message",
             {"reference": "the market's reference"},
             "message",
-            where=OWN_REFERENCE,
+            where=TELLING,
             besides=("access_point",),
+            parts={"reference": BESIDES_POINT},
         ),
         Findable(
             "outgoing",
@@ -163,20 +187,18 @@ def _postgres(one: Findable, *, trigrams: bool) -> Iterable[str]:
             yield f"CREATE INDEX {name} ON {one.table} USING gin (string_to_array({column}, ' '))"
         elif trigrams:
             where = f"WHERE {one.where or f'{column} IS NOT NULL'}"
-            yield f"CREATE INDEX {name} ON {one.table} USING gin ({column} gin_trgm_ops) {where}"
+            yield f"CREATE INDEX {name} ON {one.table} USING gin (({one.part(column)}) gin_trgm_ops) {where}"
 
 
 def _sqlite(one: Findable) -> list[str]:
     """Rows come in when somebody searches (`catch_up`), so that no arrival waits for it; they go by triggers."""
     names = ", ".join(one.columns)
-    old = ", ".join(f"OLD.{column}" for column in one.columns)
-    new = ", ".join(f"NEW.{column}" for column in one.columns)
     read = (*one.columns, *one.besides)
     differs = " OR ".join(f"OLD.{column} IS NOT NEW.{column}" for column in read)
     known = f"OLD.{one.key} <= (SELECT upto FROM find_upto WHERE name = '{one.table}')"
-    gone = f"INSERT INTO {one.stem} ({one.stem}, rowid, {names}) SELECT 'delete', OLD.{one.key}, {old} "
+    gone = f"INSERT INTO {one.stem} ({one.stem}, rowid, {names}) SELECT 'delete', OLD.{one.key}, {one.values('OLD')} "
     gone += f"WHERE {one.rows('OLD')};"
-    come = f"INSERT INTO {one.stem} (rowid, {names}) SELECT NEW.{one.key}, {new} WHERE {one.rows('NEW')};"
+    come = f"INSERT INTO {one.stem} (rowid, {names}) SELECT NEW.{one.key}, {one.values('NEW')} WHERE {one.rows('NEW')};"
     tokens = "unicode61" if one is NAMES else "trigram"
     return [
         *(f"DROP TRIGGER IF EXISTS {one.stem}_{event}" for event in ("update", "delete")),
@@ -184,7 +206,7 @@ def _sqlite(one: Findable) -> list[str]:
         "CREATE TABLE IF NOT EXISTS find_upto (name TEXT PRIMARY KEY, upto INTEGER NOT NULL) WITHOUT ROWID",
         f"CREATE VIRTUAL TABLE {one.stem} USING fts5({names}, content = '{one.table}', content_rowid = '{one.key}', "
         f"tokenize = '{tokens}', detail = 'none', columnsize = 0)",
-        f"INSERT INTO {one.stem} (rowid, {names}) SELECT {one.key}, {names} FROM {one.table} WHERE {one.rows()}",
+        f"INSERT INTO {one.stem} (rowid, {names}) SELECT {one.key}, {one.values()} FROM {one.table} WHERE {one.rows()}",
         "INSERT OR REPLACE INTO find_upto (name, upto) "
         f"SELECT '{one.table}', coalesce(max({one.key}), 0) FROM {one.table}",
         f"CREATE TRIGGER {one.stem}_update AFTER UPDATE OF {', '.join(read)} ON {one.table} "
@@ -217,7 +239,7 @@ def catch_up(connection: Connection) -> None:
         names = ", ".join(one.columns)
         known = f"(SELECT upto FROM find_upto WHERE name = '{one.table}')"
         connection.exec_driver_sql(
-            f"INSERT INTO {one.stem} (rowid, {names}) SELECT {one.key}, {names} FROM {one.table} "
+            f"INSERT INTO {one.stem} (rowid, {names}) SELECT {one.key}, {one.values()} FROM {one.table} "
             f"WHERE {one.key} > {known} AND {one.rows()} ORDER BY {one.key}"
         )
         connection.exec_driver_sql(
@@ -267,7 +289,7 @@ def take_in(connection: Connection, one: Findable, first: int, last: int) -> Non
     if able(connection):
         names = ", ".join(one.columns)
         upto = min(last, upto_of(connection)[one.table])
-        sql = f"SELECT {one.key}, {names} FROM {one.table} WHERE {one.key} BETWEEN {first:d} AND {upto:d} "
+        sql = f"SELECT {one.key}, {one.values()} FROM {one.table} WHERE {one.key} BETWEEN {first:d} AND {upto:d} "
         sql += f"AND {one.rows()}"
         connection.exec_driver_sql(f"INSERT INTO {one.stem} (rowid, {names}) {sql}")
 

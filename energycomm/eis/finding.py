@@ -206,8 +206,8 @@ def customers_reached(connection: Connection, text: str, *, mistyped: bool) -> l
 
 
 def references_like(connection: Connection, text: str) -> list[FoundRow]:
-    """CH messages by a reference that begins with their access point, for whom types that whole and a colon: the number
-    of these grows with each reading, and an index would only say again which point they are of."""
+    """CH messages by a reference that begins with their access point, for whom types that whole and a colon: those that
+    tell nothing but its days are in no index, since there are as many as readings."""
     point, colon, _ = text.partition(":")
     if not colon:
         return []
@@ -256,8 +256,8 @@ class _Questions:
             first, *others = words
             patterns = [f"{before}{self._escaped(first)}{after}", *(f"%{self._escaped(word)}%" for word in others)]
             rows = self._rows(one, column, patterns)
-            for value, market, key in rows:
-                how = fit(value, words)
+            for value, part, market, key in rows:
+                how = fit(part, words)
                 if how is not None:
                     found[value, key] = _led(one, column, value, how, market, key)
             if len(rows) < MOST:
@@ -271,8 +271,8 @@ class _Questions:
             if not (indexed(left) or indexed(right)) or len(word) > _longest(one.table, column) + 1:
                 continue
             pattern = f"%{self._escaped(left)}%{self._escaped(right)}%".replace("%%", "%")
-            for value, market, key in self._rows(one, column, [pattern]):
-                if one_mistake(value, word):
+            for value, part, market, key in self._rows(one, column, [pattern]):
+                if one_mistake(part, word):
                     found[value, key] = _led(one, column, value, "similar", market, key)
         return list(found.values())
 
@@ -338,10 +338,11 @@ class _Questions:
         match = f"SELECT rowid FROM {NAMES.stem} WHERE {NAMES.stem} MATCH ? LIMIT {CANDIDATES}"
         return f"customer_id IN ({match}) OR customer_id > ? AND {read}", [asked, self._upto[NAMES.table], *values]
 
-    def _rows(self, one: Findable, column: str, patterns: Sequence[str]) -> list[tuple[str, str | None, str]]:
+    def _rows(self, one: Findable, column: str, patterns: Sequence[str]) -> list[tuple[str, str, str | None, str]]:
+        """(value, the part of it that is searched, market, key) of what fits patterns."""
         place = _PLACES[one.table]
         like = "LIKE" if self._sqlite else "ILIKE"
-        condition = " AND ".join([f"{column} {like} ?"] * len(patterns))
+        condition = " AND ".join([f"{one.part(column)} {like} ?"] * len(patterns))
         condition = f"{condition} AND {one.where}" if one.where else condition
         values: list[object] = list(patterns)
         some = f"SELECT * FROM {one.table} WHERE {condition} LIMIT {MOST}"
@@ -352,8 +353,9 @@ class _Questions:
             new = f"SELECT * FROM {one.table} WHERE {one.key} > ? AND {condition} LIMIT {MOST}"
             some = f"SELECT * FROM ({walk} LIMIT {MOST}) UNION ALL SELECT * FROM ({new})"
             values = [telling(patterns), *patterns, self._upto[one.table], *patterns]
-        sql = f"SELECT t.{column}, {place.market}, CAST({place.key} AS TEXT) FROM ({some}) AS t {place.join}"
-        return [(row[0], row[1], row[2]) for row in self._driver.rows(sql, values)]
+        shown = f"t.{column}, {one.part(column, 't')}, {place.market}, CAST({place.key} AS TEXT)"
+        rows = self._driver.rows(f"SELECT {shown} FROM ({some}) AS t {place.join}", values)
+        return [(row[0], row[1], row[2], row[3]) for row in rows]
 
     def _escaped(self, word: str) -> str:
         """A word as a pattern. SQLite takes an index only for patterns without escapes, and neither database surely

@@ -99,6 +99,14 @@ def list_requests(
         return tuple(_summary(row) for row in connection.execute(query).mappings())
 
 
+def requests_of(engine: Engine, ids: Sequence[int]) -> list[RequestSummary]:
+    """The requests with these ids, in that order; those that there are."""
+    with reading(engine) as connection:
+        rows = connection.execute(_requests().where(tables.outgoing.c.id.in_(ids))).mappings()
+        known = {row["id"]: _summary(row) for row in rows}
+    return [known[one] for one in ids if one in known]
+
+
 def show_request(engine: Engine, request_id: int) -> RequestDetail | None:
     """One request, None when there is none with this id."""
     events = tables.outgoing_event

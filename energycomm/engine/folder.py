@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from energycomm.engine.catalogue import Catalogue
@@ -117,8 +118,9 @@ def rule_texts(folder: Path) -> str:
     return json.dumps({path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in files})
 
 
-def read_texts(texts: str) -> tuple[Catalogue, tuple[Problem, ...]]:
-    """The catalogue of rule files that were kept as JSON by `rule_texts`, and its problems; examples are not judged.
+@contextmanager
+def unpacked(texts: str) -> Iterator[Path]:
+    """A folder of rule files that were kept as JSON by `rule_texts`, as long as the block lasts.
 
     Raises:
       ValueError: a path leads out of the folder.
@@ -131,6 +133,16 @@ def read_texts(texts: str) -> tuple[Catalogue, tuple[Problem, ...]]:
                 raise ValueError(f"{path} is outside of the folder of the rules")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, "utf-8")
+        yield folder
+
+
+def read_texts(texts: str) -> tuple[Catalogue, tuple[Problem, ...]]:
+    """The catalogue of rule files that were kept as JSON by `rule_texts`, and its problems; examples are not judged.
+
+    Raises:
+      ValueError: a path leads out of the folder.
+    """
+    with unpacked(texts) as folder:
         return read_catalogue(folder, check_examples=False)
 
 

@@ -63,6 +63,47 @@ def test_a_number_finds_what_has_it_and_a_kind_before_it_chooses(look: Look) -> 
     assert finding.opened(look("1")).page == "/messages/1"  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("typed", ["message 1", "bericht 1", "Message #1", "message no. 1", "BERICHT nr. 1"])
+def test_a_kind_may_be_named_in_any_language(look: Look, typed: str) -> None:
+    found = look(typed)
+    assert kinds(found) == ["message"]
+    assert finding.opened(found).page == "/messages/1"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        f"FR {ODD}",
+        f"FR {ODD[:5]} {ODD[5:8]} {ODD[8:11]} {ODD[11:]}",
+        f"fr{ODD}",
+        f"PRM {ODD}",
+        f"PRM: {ODD[:5]} {ODD[5:]}",
+        f"point {ODD}",
+        f"access point {ODD}",
+        f"Toegangspunt {ODD}",
+        f"access point FR {ODD}",
+    ],
+)
+def test_a_name_before_an_identifier_is_no_part_of_it(look: Look, typed: str) -> None:
+    found = look(typed)
+    assert not found.mistyped
+    assert found.groups[0].kind == "access point"
+    assert found.groups[0].hits[0].value == ODD
+
+
+def test_a_market_or_a_kind_before_words_leaves_out_the_others(look: Look) -> None:
+    assert look(f"FR {ODD[:10]}").groups
+    assert look(f"NL {ODD[:10]}").groups == ()
+    assert kinds(look(f"contract {WRONG[0]}")) == []
+    assert kinds(look(f"file {ODD[:10]}")) == []
+
+
+@pytest.mark.parametrize("typed", ["distributor's calendar", "calendrier du distributeur", "KALENDER"])
+def test_a_rule_is_found_by_words_of_its_title_in_any_language(look: Look, typed: str) -> None:
+    found = look(typed, texts=(Path(__file__).parents[2] / "rules" / "texts",), limit=50)
+    assert any(hit.page.startswith("/rules/") for group in found.groups for hit in group.hits)
+
+
 def test_codes_rules_and_scripts_are_found(look: Look) -> None:
     (group,) = look(CODE.lower()).groups
     assert (group.kind, group.hits[0].page) == ("code", f"/messages?code={CODE}")

@@ -12,12 +12,16 @@ from typing import Any
 import pytest
 
 from energycomm.correction.tickets import tickets
+from energycomm.eis import tables
+from energycomm.eis.envelopes import list_envelopes, show_envelope
 from energycomm.eis.messages import MessageFilter, list_messages
+from energycomm.eis.requests import requests_of
 from energycomm.webservice.audit import list_audit
 from energycomm.webservice.roles import Role
 from tests.console.conftest import until
 from tests.console.scene import CODE, FAILING, Visitor
 from tests.correction.tracker_servers import TOKEN, serving
+from tests.eis.rows import put
 from tests.webservice.conftest import Site, configured
 
 
@@ -107,6 +111,7 @@ def test_chosen_tickets_go_to_the_tracker_once_and_a_dry_run_tells_nobody(
         tried = over(anna, anna.client.post("/messages/selected", data=form(anna, "ticket", failing(here)[:1])))
         over(anna, anna.send(f"{tried.url.path}/do", to="anna", due="3"))
         (made,) = tickets(here.store)
+        assert 'name="action" value="export"' in anna.get("/tickets").text
         tried = over(anna, anna.client.post("/tickets/selected", data=form(anna, "export", [made.id])))
         assert "1 row would be changed" in words(tried)
         assert tracker.asked == []
@@ -138,6 +143,51 @@ def test_chosen_rows_are_taken_away_in_the_order_that_was_chosen(lite: Site, ann
     assert (line.action, line.subject) == ("read", f"messages {ids[0]} {ids[1]}")
 
 
+def test_dead_requests_are_sent_again(site: Site) -> None:
+    message = accepted(site)
+    with site.store.transaction() as tx:
+        told = [
+            {"message_id": message, "content": b"<a/>", "reference": f"R-{state}", "state": state}
+            for state in ("dead", "done")
+        ]
+        dead, done = put(tx, tables.outgoing, *told)
+    anna = Visitor(site, Role.CONSULTANT)
+    assert f'name="chosen" value="{dead}"' in anna.get("/requests?state=dead").text
+    tried = over(anna, anna.client.post("/requests/selected", data=form(anna, "resend", [dead, done])))
+    assert "1 row would be changed" in words(tried)
+    assert "it is not dead, or another answer was made in its place" in words(tried)
+    assert requests_of(site.store.engine, [dead])[0].state == "dead"
+    over(anna, anna.send(f"{tried.url.path}/do"))
+    assert [one.state for one in requests_of(site.store.engine, [done, dead])] == ["done", "built"]
+    answer = anna.client.post("/requests/selected/file", data=form(anna, "csv", [done, dead], "form"))
+    assert [row[4] for row in csv.reader(io.StringIO(answer.text.removeprefix("\ufeff")))][1:] == ["R-done", "R-dead"]
+
+
+def test_envelopes_are_processed_again(site: Site) -> None:
+    listed = list_envelopes(site.store.engine, limit=100).envelopes
+    broken, whole = listed[0].id, listed[1].id
+    with site.store.transaction() as tx:
+        tx.driver.run("UPDATE envelope SET state = 'failed' WHERE id = ?", (broken,))
+    anna = Visitor(site, Role.CONSULTANT)
+    assert f'name="chosen" value="{broken}"' in anna.get("/envelopes").text
+    tried = over(anna, anna.client.post("/envelopes/selected", data=form(anna, "process", [broken, whole])))
+    assert "1 row would be changed" in words(tried)
+    assert "nothing of it was put aside or refused" in words(tried)
+    assert show_envelope(site.store.engine, broken).summary.state == "failed"  # type: ignore[union-attr]
+    over(anna, anna.send(f"{tried.url.path}/do"))
+    assert show_envelope(site.store.engine, broken).summary.state == "processing"  # type: ignore[union-attr]
+
+
+def test_who_sees_envelopes_only_takes_them_away(lite: Site) -> None:
+    number = list_envelopes(lite.store.engine).envelopes[0].id
+    otto = Visitor(lite, Role.OPERATOR, person="otto")
+    assert 'value="process"' not in otto.get("/envelopes").text
+    answer = otto.client.post("/envelopes/selected/file", data=form(otto, "csv", [number], "form"))
+    assert [row[0] for row in csv.reader(io.StringIO(answer.text.removeprefix("\ufeff")))][1:] == [str(number)]
+    assert otto.client.post("/envelopes/selected", data=form(otto, "process", [number])).status_code == 403
+    assert otto.client.post("/messages/selected/file", data=form(otto, "csv", [1], "form")).status_code == 403
+
+
 def test_who_may_only_read_takes_rows_away_and_does_nothing(lite: Site) -> None:
     ben = Visitor(lite, Role.BACK_OFFICE, person="ben")
     shown = ben.get("/messages").text
@@ -157,6 +207,8 @@ def test_who_may_only_read_takes_rows_away_and_does_nothing(lite: Site) -> None:
         ("/tickets/selected", "replay", [1], 404),
         ("/messages/selected", "replay", list(range(1, 600)), 422),
         ("/campaigns/selected", "replay", [1], 422),
+        ("/requests/selected", "resend", [99_999], 404),
+        ("/envelopes/selected", "resend", [1], 404),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(anna: Visitor, path: str, action: str, ids: list[int], status: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from energycomm import cli
 from energycomm.config import load
 from energycomm.correction.difference import differences
 from energycomm.correction.explanation import explain, explain_ch_message
-from energycomm.correction.impact import catalogue_named, impact, question
+from energycomm.correction.impact import catalogue_named, impact, question, versions_of
 from energycomm.engine.folder import load_catalogue, rule_texts
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.history import history_before
@@ -139,6 +141,23 @@ def test_two_versions_differ_in_words(tmp_path: Path, lenient: Path, project_roo
         catalogue_named(desk.store, "beef")
 
 
+def test_the_rules_of_a_day_are_those_that_were_used_last_before_its_end(
+    database_url: str, lenient: Path, project_root: Path
+) -> None:
+    desk = Desk(database_url)
+    with desk.store.transaction() as tx:
+        tx.rules_version(
+            "feed01", "parallel", rule_texts(project_root / "rules"), micros(datetime(2025, 1, 1, tzinfo=UTC))
+        )
+        tx.rules_version("beef01", "parallel", rule_texts(lenient), micros(datetime(2025, 3, 1, 12, tzinfo=UTC)))
+    assert [one.version for one in versions_of(desk.store)][-2:] == ["beef01", "feed01"], "the newest first"
+    assert catalogue_named(desk.store, "2025-03-01").find("CO-R05")[0].severity == "warning"
+    assert catalogue_named(desk.store, "2025-02-28").find("CO-R05")[0].severity == "error"
+    with pytest.raises(UserError, match=r"no version") as refused_:
+        catalogue_named(desk.store, "2024-12-31")
+    assert "beef01 since 2025-03-01" in refused_.value.advice
+
+
 def test_the_commands_say_it_too(
     tmp_path: Path, lenient: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,7 +165,10 @@ def test_the_commands_say_it_too(
     url = f"sqlite:///{tmp_path}/eis.db"
     monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
     monkeypatch.chdir(tmp_path)
-    number = refused(Desk(url))
+    desk = Desk(url)
+    number = refused(desk)
+    with desk.store.transaction() as tx:
+        tx.rules_version("beef01", "parallel", rule_texts(lenient), NOW)
     capsys.readouterr()
     assert cli.main(["message", "explain", str(number)]) == ExitCode.OK
     shown = capsys.readouterr().out
@@ -155,6 +177,10 @@ def test_the_commands_say_it_too(
     assert cli.main(["rules", "impact", "--since", "2020-01-01", "--rules", str(lenient), "--json"]) == ExitCode.OK
     assert json.loads(capsys.readouterr().out)["changes"] == {"rejected CO-R05 -> accepted": 1}
     assert cli.main(["message", "explain", "99"]) == ExitCode.USAGE
+    assert cli.main(["rules", "versions", "--json"]) == ExitCode.OK
+    assert "beef01" in {one["version"] for one in json.loads(capsys.readouterr().out)}
+    assert cli.main(["rules", "impact", "--since", "2020-01-01", "--rules", "beef", "--json"]) == ExitCode.OK
+    assert json.loads(capsys.readouterr().out)["changes"] == {"rejected CO-R05 -> accepted": 1}
 
 
 def test_a_changed_function_is_told_with_the_rules_that_call_it(tmp_path: Path, project_root: Path) -> None:

@@ -162,7 +162,8 @@ def test_a_question_walks_the_index(engine: Engine, store: Store) -> None:
             wanted = "INDEX 0:L0"
         else:
             rows = findable.FINDABLE[table].rows()
-            sql = f"EXPLAIN SELECT id FROM {table} WHERE {column} ILIKE '%0001%' AND {rows}"
+            part = findable.FINDABLE[table].part(column)
+            sql = f"EXPLAIN SELECT id FROM {table} WHERE {part} ILIKE '%0001%' AND {rows}"
             wanted = f"find_{table}_{column}"
         with writing(engine) as connection:
             if not is_sqlite(engine):
@@ -229,9 +230,34 @@ def test_a_reference_of_the_market_leads_to_its_message(engine: Engine, store: S
     assert led("ST-000") == sorted([("ch_message", str(first), "beginning"), ("envelope", str(envelope), "beginning")])
     assert led(f"{PRM}:2026") == [("ch_message", str(second), "beginning")]
     assert led("-0004") == [("ch_message", str(first), "part")], "a part in the middle or at the end"
-    assert led("2026-02") == [], "those that begin with their point are found by that"
+    assert led("2026-02") == [], "a point and its days are found by the point"
     with reading(engine) as connection:
         assert {(row.key, row.how) for row in finding.values_near(connection, "ST-0104")} == {(str(first), "similar")}
+
+
+@pytest.mark.parametrize(
+    ("reference", "typed"),
+    [
+        (f"{PRM}:700000202:2026-02-10T00:01:00+01:00:MCT", "700000202"),  # the contract of a C15
+        (f"{PRM}:M0000AC1", "m0000ac1"),  # our request in a C68
+        (f"{PRM}:8000000000010101:RECTIFICATIF", "0000010101"),  # the end of the number of a reading in an R15
+        (f"{PRM}:SL0000505:2026-01-12..2026-02-01", "SL0000505 2026-02-01"),  # words of an R17
+    ],
+)
+def test_a_reference_is_found_by_what_it_tells_beside_its_point(
+    engine: Engine, store: Store, reference: str, typed: str
+) -> None:
+    with store.transaction() as tx:
+        (number,) = put_ch_messages(tx, [b"a" * 16])
+        put_kernel_message(tx, tx.access_points("FR", [PRM])[PRM].id, DAY, ch_message_id=number)
+        sql = "UPDATE ch_message SET reference = ?, access_point = ? WHERE id = ?"
+        tx.driver.run(sql, (reference, PRM, number))
+    for _ in range(2):  # read, then by the index
+        assert found(engine, *typed.split()) == {("ch_message", reference, "part")}
+        assert found(engine, PRM[2:]) == {("access_point", PRM, "part")}
+        finding.refresh(engine)
+    first = typed.split()[0]
+    assert near(engine, f"{first[:-2]}x{first[-1]}") == {reference}
 
 
 def test_the_index_of_references_follows_what_becomes_of_a_message(engine: Engine, store: Store) -> None:
@@ -246,7 +272,12 @@ def test_the_index_of_references_follows_what_becomes_of_a_message(engine: Engin
 
     change("LOT-2026-77001:4", None)
     assert {row[1:] for row in found(engine, "77001")} == {("LOT-2026-77001:4", "part")}
-    change(f"{PRM}:77001", PRM)  # it begins with its point now
+    change(f"{PRM}:2026-02-10:77001", PRM)  # it tells a point and its days
+    assert found(engine, "77001") == set()
+    change(f"{PRM}:77001:2026-02-10", PRM)
+    assert {row[1:] for row in found(engine, "77001")} == {(f"{PRM}:77001:2026-02-10", "part")}
+    assert found(engine, PRM[:-1]) == set(), "the point is found by itself"
+    change(f"{PRM}:77002:2026-02-10", PRM)
     assert found(engine, "77001") == set()
     change("LOT-2027-77001:4", PRM)
     assert {row[1:] for row in found(engine, "2027-77001")} == {("LOT-2027-77001:4", "part")}

@@ -18,10 +18,10 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, select, text
 
 from energycomm.daemon.claims import claim
-from energycomm.eis import changelog, migrations, tables, tallies
+from energycomm.eis import changelog, findable, finding, migrations, tables, tallies
 from energycomm.eis.archive import open_raw
 from energycomm.eis.arrays import parts_of
-from energycomm.eis.database import Conflict, connect, is_sqlite, writing
+from energycomm.eis.database import Conflict, connect, is_sqlite, reading, writing
 from energycomm.eis.datakeys import unlock
 from energycomm.eis.ownership import claim as claim_store
 from energycomm.eis.ownership import owner_of, require_owner
@@ -38,7 +38,7 @@ from energycomm.webservice import sessions, tokens
 from energycomm.webservice.domain import rows_of_market
 from energycomm.webservice.roles import Role, Scope
 from energycomm.webservice.tokens import digest
-from tests.eis.rows import row
+from tests.eis.rows import put_ch_messages, row
 
 
 @pytest.fixture
@@ -666,6 +666,37 @@ def test_people_of_a_filled_store_keep_views(empty: Engine, monkeypatch: pytest.
     assert views_of(empty, "anna", "messages") == {"mine": "state=treated"}
     with empty.connect() as connection:
         assert connection.execute(text("SELECT person FROM web_session")).scalars().all() == ["anna"]
+
+
+def test_references_of_a_filled_store_are_found_by_what_follows_their_point(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index of before left out all that begins with an access point; it is made anew."""
+    left_out = "(access_point IS NULL OR substr(reference, 1, length(access_point)) <> access_point)"
+    before = findable.FINDABLE["ch_message"]._replace(where=left_out, parts={})
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0050")
+        patched.setitem(findable.FINDABLE, "ch_message", before)
+        migrations.upgrade(empty)
+    store, point = Store(empty), "30001234567890"
+    told = {f"{point}:700000202:2026-02-10": point, f"{point}:2026-02-10": point, "ST-0004": None}
+    with store.transaction() as tx:
+        for place, (reference, access_point) in enumerate(told.items()):
+            (number,) = put_ch_messages(tx, [bytes([place]) * 16], f"{place}.xml")
+            sql = "UPDATE ch_message SET reference = ?, access_point = ? WHERE id = ?"
+            tx.driver.run(sql, (reference, access_point, number))
+    if is_sqlite(empty):
+        with writing(empty) as connection:
+            connection.execute(text("INSERT OR REPLACE INTO find_upto VALUES ('ch_message', 1000000)"))
+    migrations.upgrade(empty)
+
+    def found(typed: str) -> set[str]:
+        with reading(empty) as connection:
+            return {row.value for row in finding.values_like(connection, [typed])}
+
+    assert found("0000202") == {f"{point}:700000202:2026-02-10"}
+    assert found("ST-00") == {"ST-0004"}
+    assert found("2026-02") == {f"{point}:700000202:2026-02-10"}, "a point and its days are found by the point"
 
 
 def test_a_filled_store_of_before_is_nobodys_until_a_supplier_takes_it(

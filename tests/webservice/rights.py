@@ -194,6 +194,8 @@ GET    /tickets/{number}                                  readers        read
 GET    /messages/{number}/edit                            consultant     correct
 POST   /views                                             readers        read
 POST   /views/remove                                      readers        read
+POST   /invoices/selected/file                            readers        read
+POST   /envelopes/selected/file                           workers        read
 POST   /{what}/selected/file                              readers        read
 POST   /{what}/selected                                   consultant     correct
 POST   /trials/{job_id}/do                                consultant     correct

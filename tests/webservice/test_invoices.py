@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openpyxl import load_workbook
 
 from energycomm.client import Client
 from energycomm.webservice.roles import Role
+from tests.console.scene import Visitor
 from tests.invoicing.invoices import CG, SERVICE, charge, general
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import transaction
@@ -89,3 +92,25 @@ def test_the_pages_show_them_in_two_languages(invoiced: Site) -> None:
     assert anna.get(f"/invoices/{NUMBER}?format=csv").headers["content-type"].startswith("text/csv")
     assert anna.get("/invoices/31%2F000-18").status_code == 200
     assert anna.get("/invoices/1").status_code == 404
+
+
+def test_chosen_invoices_are_taken_away_with_what_they_are_contested_for(invoiced: Site) -> None:
+    anna = Visitor(invoiced, Role.BACK_OFFICE)
+    page = anna.get("/invoices").text
+    assert f'name="chosen" value="FR {OTHER}"' in page
+    csrf = re.search(r'name="csrf" value="([^"]+)"', page)
+    assert csrf
+
+    def taken(form: str, *chosen: str) -> Any:
+        return anna.client.post("/invoices/selected/file", data={"csrf": csrf[1], "form": form, "chosen": list(chosen)})
+
+    _, *rows = csv.reader(io.StringIO(taken("csv", f"FR {OTHER}", f"FR {NUMBER}").content.decode("utf-8-sig")))
+    assert [(row[1], row[-1]) for row in rows] == [(OTHER, "0.00"), (NUMBER, "395.00")]
+    (disputed,) = list(
+        csv.DictReader(io.StringIO(taken("disputes-csv", f"FR {OTHER}", f"FR {NUMBER}").content.decode("utf-8-sig")))
+    )
+    assert (disputed["invoice"], disputed["euros"]) == (NUMBER, "395.00")
+    assert load_workbook(io.BytesIO(taken("disputes-xlsx", f"FR {NUMBER}").content)).active["J2"].value == 395
+    assert taken("csv").status_code == 422
+    assert taken("pdf", f"FR {NUMBER}").status_code == 422
+    assert taken("csv", "FR 1").status_code == 404

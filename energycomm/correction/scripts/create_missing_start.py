@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, time
 
-from energycomm.correction.cases import APPLIED, Case, Neighbour
+from energycomm.correction.cases import APPLIED, Case
 from energycomm.correction.deduced import head, whole_day
 from energycomm.correction.script import Create, Parameter, Script, Selection
 from energycomm.kernel.counting import counted
@@ -34,15 +34,16 @@ SCRIPT = Script(
 def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
     """The start that the message waits for, once a contract: from the earliest message that waits."""
     reference = case.message.contract_reference
-    fellows = [one for one in case.around if _waits(one) and one.message.contract_reference == reference]
-    starts = [one for one in case.around if one.kind == "StartOfSupply"]
-    if any((one.at, one.id) < (case.at, case.id) for one in fellows):
+    waiting = case.around.awaiting("StartOfSupply")
+    if any((one.at, one.id) < (case.at, case.id) and one.message.contract_reference == reference for one in waiting):
         return None
+    fellows = [one for one in waiting if one.message.contract_reference == reference]
+    starts = case.around.of("StartOfSupply")
     if any(one.message.contract_reference == reference for one in starts if reference or one.state not in APPLIED):
         return None
-    if reference is None and any(_waits(one) and one.message.contract_reference for one in case.around):
+    if reference is None and any(one.message.contract_reference for one in waiting):
         return None
-    ended = max((one.at for one in case.around if one.kind == "EndOfSupply" and one.at <= case.at), default=None)
+    ended = max((one.at for one in case.around.of("EndOfSupply") if one.at <= case.at), default=None)
     if any(one.state not in APPLIED and (ended or one.at) <= one.at <= case.at for one in starts):
         return None  # under another reference, perhaps, but it did arrive
     since = [one.message for one in fellows] + [case.message]
@@ -90,7 +91,3 @@ def _orphans(case: Case, ended: int | None) -> list[int]:
 
 def _stated(values: list[str | None]) -> str | None:
     return next((value for value in values if value), None)
-
-
-def _waits(one: Neighbour) -> bool:
-    return one.state not in APPLIED and (one.waits_for or "").startswith("StartOfSupply")

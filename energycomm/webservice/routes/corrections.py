@@ -11,7 +11,7 @@ from msgspec import Struct
 from pydantic import Field
 
 from energycomm.correction.acting import judge_again
-from energycomm.correction.analysis import Dimension, Group, groups, judged_cases
+from energycomm.correction.analysis import Dimension, Group, groups, judged_cases, judging
 from energycomm.correction.campaign import CampaignRecord
 from energycomm.correction.cases import read_cases
 from energycomm.correction.editing import Examined, edit, editable, examine
@@ -133,7 +133,7 @@ def grouped(
     by: Annotated[Dimension, Query(description="What the groups have in common.")] = "code",
 ) -> Response:
     """The largest first: number, first date, invoices that wait, error class."""
-    return tagged(request, groups(judged_cases(shared.store.engine, shared.gateway.markets), by, now_micros()))
+    return tagged(request, groups(judging(shared.store.engine, shared.gateway.markets), by, now_micros()))
 
 
 @router.get("/proposals", summary="Proposals for the groups", responses=described(list[Proposal]))

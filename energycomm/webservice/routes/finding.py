@@ -41,8 +41,7 @@ def looked_for(request: Request, shared: Services, text: str, limit: int = SHOWN
     """
     # The words may be somebody's name: the audit keeps what was found.
     about(request, "search")
-    found = find(
-        shared.store.engine, shared.gateway.catalogue, script_names(shared.config.scripts_folder), text, limit=limit
-    )
+    scripts, catalogue = script_names(shared.config.scripts_folder), shared.gateway.catalogue
+    found = find(shared.store.engine, catalogue, scripts, text, limit=limit, texts=shared.texts)
     about(request, shown_in(found))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
@@ -69,7 +70,7 @@ def table(
 ) -> Response:
     """What an invoice is contested for, to be sent to the grid operator."""
     about(request, f"invoice {invoice}")
-    return sheet(checked(shared, invoice, market), form, language)
+    return sheet([checked(shared, invoice, market)], form, language)
 
 
 @router.get("/{invoice:path}", summary="One grid invoice with its findings", responses=described(CheckedInvoice))
@@ -109,14 +110,16 @@ def checked(shared: Services, invoice: str, market: str | None) -> CheckedInvoic
     return checker.checked(known[0], invoice)
 
 
-def sheet(found: CheckedInvoice, form: str, language: str) -> Response:
-    """The disputes of an invoice as CSV or as a workbook, in a language: en, fr or nl."""
-    name = f"disputes-{re.sub(r'[^0-9A-Za-z-]', '_', found.invoice)}.{form}"
+def sheet(found: Sequence[CheckedInvoice], form: str, language: str) -> Response:
+    """The disputes of invoices as CSV or as a workbook, in a language: en, fr or nl."""
+    of = re.sub(r"[^0-9A-Za-z-]", "_", found[0].invoice) if len(found) == 1 else "invoices"
+    name = f"disputes-{of}.{form}"
+    rows = [row for one in found for row in disputes(one, language)]
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if form == "xlsx":
-        return Response(workbook(head(language), disputes(found, language), "disputes"), 200, headers, XLSX)
+        return Response(workbook(head(language), rows, "disputes"), 200, headers, XLSX)
     text = io.StringIO(newline="")
-    write_csv(text, head(language), disputes(found, language))
+    write_csv(text, head(language), rows)
     return Response(text.getvalue().encode("utf-8-sig"), 200, headers, f"{CSV}; charset=utf-8")
 
 

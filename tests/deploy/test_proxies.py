@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from http.client import HTTPConnection, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -50,14 +50,21 @@ class Proxy:
         self.plain, self.tls = plain, tls
 
     def ask(
-        self, path: str, host: str = NAME, body: bytes | None = None, chunked: bool = False, **headers: str
+        self,
+        path: str,
+        host: str = NAME,
+        body: bytes | None = None,
+        chunked: bool = False,
+        claims: Mapping[str, str] | None = None,
     ) -> tuple[int, list[tuple[str, str]], bytes]:
         """Status, headers and body of an answer over TLS."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         sent = iter([body]) if chunked and body is not None else body
         with closing(HTTPSConnection("127.0.0.1", self.tls, context=context, timeout=30)) as connection:
-            connection.request("POST" if body else "GET", path, sent, {"Host": host, **headers}, encode_chunked=chunked)
+            connection.request(
+                "POST" if body else "GET", path, sent, {"Host": host, **(claims or {})}, encode_chunked=chunked
+            )
             answer = connection.getresponse()
             return answer.status, answer.getheaders(), answer.read()
 
@@ -72,8 +79,19 @@ def _free() -> int:
 def proxy(project_root: Path, tmp_path: Path) -> Iterator[Proxy]:
     upstream = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
     threading.Thread(target=upstream.serve_forever, daemon=True).start()
-    key = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=energycomm"]
-    files = ["-keyout", tmp_path / "privkey.pem", "-out", tmp_path / "fullchain.pem"]
+    key: list[str | Path] = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=energycomm",
+    ]
+    files: list[str | Path] = ["-keyout", tmp_path / "privkey.pem", "-out", tmp_path / "fullchain.pem"]
     subprocess.run([program("openssl", "openssl"), *key[1:], *files], check=True, capture_output=True)
     plain, tls = _free(), _free()
     text = (project_root / "deploy" / "nginx.conf").read_text("utf-8").replace("/etc/energycomm/tls", str(tmp_path))
@@ -103,7 +121,7 @@ def proxy(project_root: Path, tmp_path: Path) -> Iterator[Proxy]:
 
 def test_what_a_client_claims_of_itself_is_not_passed_on(proxy: Proxy) -> None:
     """Guesses are counted by address: a client that could choose its own would never be limited."""
-    status, headers, body = proxy.ask("/api/v1/me", **FORGED)
+    status, headers, body = proxy.ask("/api/v1/me", claims=FORGED)
     told = json.loads(body)
     assert status == 200
     assert (told["x-forwarded-for"], told["x-forwarded-proto"], told["host"]) == ("127.0.0.1", "https", NAME)

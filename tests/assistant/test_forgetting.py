@@ -45,7 +45,7 @@ def test_an_erasure_reaches_questions_and_documents_of_the_assistant(
     (tmp_path / "eis").mkdir()
     desk = filled(f"sqlite:///{tmp_path}/eis/eis.db")
     request.addfinalizer(desk.database.dispose)
-    used, order = means(desk, keepers=(keeper(Config()),)), mine(desk)
+    used, order = means(desk, keepers=(keeper(Config.model_validate({})),)), mine(desk)
     found = plan(used, order).goes
     assert (found["assistant_documents"], found["assistant_questions"] > 0) == (1, True)
     assert held(tmp_path) == ["attachments.db", "log.db"], "a plan changes nothing"

@@ -142,7 +142,8 @@ class Attachments:
         self._embedder, self._lexicon, self._config, self._model = embedder, lexicon, config, model
         self._lock = threading.Lock()
         self._files: OrderedDict[str, bytes] = OrderedDict()
-        self._open: OrderedDict[tuple[str, str], Search] = OrderedDict()
+        self._open: OrderedDict[tuple[str, str], tuple[tuple[str, ...], Search]] = OrderedDict()
+        """Author and conversation -> its documents, and what finds their passages."""
         if path is not None:
             private_folder(path.parent)
         place = ":memory:" if path is None else str(private_file(path, BESIDE))
@@ -248,12 +249,13 @@ class Attachments:
     def search(self, author: str, conversation: str) -> Search | None:
         """Finds passages of the documents of a conversation; None where it has none."""
         with self._lock:
-            found = self._open.get((author, conversation))
-            if found is None:
-                found = self._opened(author, conversation)
+            query = "SELECT id FROM attachment WHERE author = ? AND conversation = ? ORDER BY rowid"
+            there = tuple(id for (id,) in self._db.execute(query, (author, conversation)))
+            known = self._open.pop((author, conversation), None)
+            # Another process may have removed one: of a customer who was erased.
+            found = known[1] if known is not None and known[0] == there else self._opened(author, conversation)
             if found is not None:
-                self._open[author, conversation] = found
-                self._open.move_to_end((author, conversation))
+                self._open[author, conversation] = there, found
                 while len(self._open) > MOST_OPEN:
                     self._open.popitem(last=False)
             return found

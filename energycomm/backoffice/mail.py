@@ -5,7 +5,7 @@ from __future__ import annotations
 import smtplib
 import ssl
 from email.message import EmailMessage
-from email.utils import formatdate, make_msgid
+from email.utils import formatdate, make_msgid, parseaddr
 from pathlib import Path
 
 import structlog
@@ -50,7 +50,9 @@ def send(settings: AlarmSettings, folder: Path, subject: str, text: str) -> str 
     message = EmailMessage()
     message["Subject"] = " ".join(subject.split())[:200]
     message["From"], message["To"] = str(settings.email_from), ", ".join(settings.email_to)
-    message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain="energycomm.invalid")
+    # A domain that there is not counts as spam.
+    domain = parseaddr(str(settings.email_from))[1].rpartition("@")[2]
+    message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain=domain)
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
     try:

@@ -58,6 +58,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
       program: version of EnergyComm that made it.
       revision: of the tables.
       store: name of the store, by which its own backups are known; None for a store from before stores had names.
+      supplier: whose store it is, where one installation has several.
       audit_head: hash of the last line of the audit (`energycomm audit verify --head`); None where there is none.
       files: all of them.
       erasures: the customers that were erased until then, by access points and times: a restore of an older backup
@@ -72,6 +73,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     audit_head: str | None
     files: tuple[BackedFile, ...]
     erasures: tuple[Order, ...] = ()
+    supplier: str | None = None
 
     @property
     def bytes(self) -> int:

@@ -51,6 +51,7 @@ class _Facts(Struct, frozen=True):
     Attributes:
       revision: of its tables.
       store: its name.
+      supplier: whose it is.
       audit_head: the last hash of its audit.
       archives: (archive, its folder, its files that hold rows).
       erasures: customers that were erased.
@@ -58,6 +59,7 @@ class _Facts(Struct, frozen=True):
 
     revision: str
     store: str | None
+    supplier: str | None
     audit_head: str | None
     archives: tuple[tuple[str, Path, tuple[File, ...]], ...]
     erasures: tuple[Order, ...]
@@ -100,6 +102,7 @@ def make(engine: Engine, folder: Path, *, whole_server: bool = False, watch: Wat
                 program=version("energycomm"),
                 revision=facts.revision,
                 store=facts.store,
+                supplier=facts.supplier,
                 audit_head=facts.audit_head,
                 files=tuple(files),
                 erasures=facts.erasures,
@@ -178,10 +181,11 @@ def _facts(engine: Engine) -> _Facts:
             for name, folder, files in connection.execute(sql):
                 archives.setdefault(name, (name, Path(folder), []))[2].extend(_FILES.decode(files or "[]"))
         head = one("audit_head", "hash")
-        store = one("change_head", "store")
+        store, supplier = one("change_head", "store"), one("store_owner", "supplier")
         return _Facts(
             revision=str(one("alembic_version", "version_num")),
             store=None if store is None else str(store),
+            supplier=None if supplier is None else str(supplier),
             audit_head=bytes(head).hex() if isinstance(head, bytes | memoryview) else None,
             archives=tuple((name, place, tuple(files)) for name, place, files in archives.values()),
             erasures=tuple(one.order for one in erasures(connection)),

@@ -11,8 +11,10 @@ import re
 import shlex
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, inspect, text
 
@@ -27,7 +29,7 @@ LEAP = 10_000_000
 """Numbers of each table that are left out after a restore: more than were given since the backup."""
 
 
-def restore(backup: Backup, url: str, sqlite_file: Path | None, archives: Path) -> None:
+def restore(backup: Backup, url: str, sqlite_file: Path | None, archives: Path, supplier: str | None = None) -> None:
     """Restore a backup of a SQLite file, or of a database of PostgreSQL, with the files of the archives.
 
     Args:
@@ -35,12 +37,17 @@ def restore(backup: Backup, url: str, sqlite_file: Path | None, archives: Path) 
       url: address of the database, which holds nothing yet.
       sqlite_file: its file, absent as yet; None for PostgreSQL.
       archives: folder for the archives.
+      supplier: for whom it is restored, where one installation has several.
 
     Raises:
-      UserError: the backup is damaged or of another kind of database; something is there already; a file cannot be
-        written; a program of PostgreSQL failed.
+      UserError: the backup is damaged, of another kind of database or of another supplier; something is there already;
+        a file cannot be written; a program of PostgreSQL failed.
     """
-    kind = backup.manifest.kind
+    kind, theirs = backup.manifest.kind, backup.manifest.supplier
+    if supplier is not None and theirs not in (None, supplier):
+        raise UserError(
+            f"This backup is of another supplier than {supplier}.", "Nothing was restored. Name one of its own backups."
+        )
     if kind == "postgresql-cluster":
         raise UserError(
             "This backup is of a whole server of PostgreSQL.", "Name the new server's data folder with --data."
@@ -66,14 +73,27 @@ def restore(backup: Backup, url: str, sqlite_file: Path | None, archives: Path) 
         raise _unwritable(error) from None
 
 
-def prepare_server(backup: Backup, data: Path, log: Path | None, until: datetime | None, archives: Path) -> None:
+class Moment(NamedTuple):
+    """Where a server comes back to.
+
+    Attributes:
+      until: the point in time, later than the backup; None for the end of the log.
+      timeline: the life of the server that is meant. One begins each time it comes back to a point in time; None where
+        there was but one, or for the latest at the end of the log.
+    """
+
+    until: datetime | None = None
+    timeline: int | None = None
+
+
+def prepare_server(backup: Backup, data: Path, log: Path | None, moment: Moment, archives: Path) -> None:
     """Lay a new data folder for PostgreSQL, which comes back as of a point in time when a server is started on it.
 
     Args:
       backup: of a whole server; it is checked before anything is written.
       data: the data folder, absent or empty as yet.
       log: folder to which the server archived its log; None for the state at the end of the backup.
-      until: the point in time, later than the backup; None for the end of the log.
+      moment: where it comes back to.
       archives: folder for the archives.
 
     Raises:
@@ -81,7 +101,8 @@ def prepare_server(backup: Backup, data: Path, log: Path | None, until: datetime
     """
     if backup.manifest.kind != "postgresql-cluster":
         raise UserError("This backup is not of a whole server of PostgreSQL.", "Leave --data, --log and --until out.")
-    if log is None and until is not None:
+    until = moment.until
+    if log is None and moment != Moment():
         raise UserError("A point in time needs the archived log.", "Name its folder with --log.")
     if until is not None and until <= backup.manifest.made_at:
         made = backup.manifest.made_at.isoformat()
@@ -94,6 +115,8 @@ def prepare_server(backup: Backup, data: Path, log: Path | None, until: datetime
         if data.exists() and any(data.iterdir()):
             raise _there(str(data))
         source = backup.folder / HOLDS["postgresql-cluster"]
+        if log is not None:
+            _check_timeline(source / "base.tar.gz", log, moment)
         spaces = sorted(path.name for path in source.glob("[0-9]*.tar.gz"))
         if spaces:
             raise UserError(
@@ -105,7 +128,7 @@ def prepare_server(backup: Backup, data: Path, log: Path | None, until: datetime
         _unpack(source / "base.tar.gz", data)
         _unpack(source / "pg_wal.tar.gz", data / "pg_wal")
         if log is not None:
-            _recover(data, log.resolve(), until)
+            _recover(data, log.resolve(), moment)
     except OSError as error:
         raise _unwritable(error) from None
 
@@ -197,13 +220,52 @@ def _unpack(file: Path, folder: Path) -> None:
         content.extractall(folder, filter="data")
 
 
-def _recover(data: Path, log: Path, until: datetime | None) -> None:
+def _check_timeline(base: Path, log: Path, moment: Moment) -> None:
+    """Refuse a point in time that may be in several lives of the server: left alone it goes by the latest one, which
+    lacks what was written after the moment that it began from."""
+    own = _timeline_of(base)
+    began = {int(path.stem, 16): path for path in sorted(log.glob("[0-9A-F]" * 8 + ".history"))}
+    later = {life: path for life, path in began.items() if life > own}
+    lives = {own: "that of the backup"} | {life: _history(path) for life, path in later.items()}
+    if moment.timeline is not None and moment.timeline not in lives:
+        raise UserError(f"The log has no timeline {moment.timeline} after the backup.", f"It has: {_listed(lives)}.")
+    if moment.timeline is None and moment.until is not None and later:
+        raise UserError(
+            "The server came back to a point in time before, and went on from there: its log has several timelines.",
+            f"Say with --timeline in which of them the moment is: {_listed(lives)}.",
+        )
+
+
+def _timeline_of(base: Path) -> int:
+    """The timeline that a backup was made in, as its label says."""
+    with tarfile.open(base, "r:gz") as content:
+        for member in content:
+            if member.name == "backup_label" and (file := content.extractfile(member)) is not None:
+                found = re.search(rb"^START TIMELINE: (\d+)", file.read(), re.MULTILINE)
+                return int(found[1]) if found else 1
+    return 1
+
+
+def _history(path: Path) -> str:
+    """Where a timeline began, from the last line of its history: the one before, a place in the log, why."""
+    lines = [line.split("\t") for line in path.read_text("utf-8").splitlines() if line[:1].isdigit()]
+    parent, _, why = lines[-1] if lines and len(lines[-1]) == 3 else ("?", "", "")
+    return f"from {parent}, {why}".rstrip(", ")
+
+
+def _listed(lives: Mapping[int, str]) -> str:
+    return "; ".join(f"{life} ({words})" for life, words in sorted(lives.items()))
+
+
+def _recover(data: Path, log: Path, moment: Moment) -> None:
     """Tell the server to take in the archived log when it starts, up to the point in time."""
     # The server gives the command to a shell, after it put file names in place of %f and %p; a literal % is %%.
     command = f"cp {shlex.quote(str(log)).replace('%', '%%')}/%f %p"
     lines = ["", "# Written by `energycomm eis restore`.", f"restore_command = {_quoted(command)}"]
-    if until is not None:
-        at = until.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f+00")
+    if moment.timeline is not None:
+        lines.append(f"recovery_target_timeline = '{moment.timeline}'")
+    if moment.until is not None:
+        at = moment.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f+00")
         lines += [f"recovery_target_time = '{at}'", "recovery_target_action = 'promote'"]
     settings = data / "postgresql.auto.conf"
     kept = re.sub(r"(?m)^\s*(restore_command|recovery_target\w*|primary_\w+)\s*=.*\n?", "", settings.read_text("utf-8"))

@@ -110,6 +110,10 @@ def restore(
         str | None,
         typer.Option("--until", metavar="INSTANT", help="The moment to go back to: 2026-03-31T14:05, legal time."),
     ] = None,
+    timeline: Annotated[
+        int | None,
+        typer.Option("--timeline", help="The life of the server that is meant, where it came back to a moment before."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Restore a backup into the store of the configuration, which must hold nothing yet; nothing is written over.
@@ -122,15 +126,17 @@ def restore(
     found = backed.read(folder)
     place = archives if archives is not None else config.archive_folder
     if data is not None:
-        restoring.prepare_server(found, data, log, _instant(config, until), place)
+        moment = restoring.Moment(_instant(config, until), timeline)
+        restoring.prepare_server(found, data, log, moment, place)
         words = (
             f"{data} is ready: start PostgreSQL on it, wait until it takes writes, then run `energycomm eis restored` "
             f"and `energycomm customer erasures --again --backups {folder.resolve().parent}`"
         )
-    elif log is not None or until is not None:
-        raise UserError("--log and --until are of a whole server.", "Name its new data folder with --data.")
+    elif (log, until, timeline) != (None, None, None):
+        raise UserError("--log, --until and --timeline are of a whole server.", "Name its new data folder with --data.")
     else:
-        restoring.restore(found, config.database_url, _sqlite_file(config), place)
+        supplier = config.supplier.name if config.supplier is not None else None
+        restoring.restore(found, config.database_url, _sqlite_file(config), place, supplier)
         with opened(config.database_url, create=False) as engine:
             state = migrations.status(engine).state
             if state == "ready":

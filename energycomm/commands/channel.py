@@ -110,7 +110,7 @@ def try_(name: Name, json: Json = False) -> None:
 
     Example: energycomm channel try enedis
     """
-    _switch(name, json, lambda store, one: stored.ask(store, one, now_micros()))
+    _switch(name, json, lambda store, one: operations.try_now(store, one, now_micros()))
 
 
 def _switch(name: str, json: bool, do: Callable[[Store, str], object]) -> None:

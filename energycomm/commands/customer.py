@@ -189,7 +189,7 @@ def erase(
             return
         number = carry_out(means, order)
         if wipe:
-            _wipe(store, now)
+            _wipe(store)
     _show_status(config, [number], Form(json=json))
 
 
@@ -218,18 +218,17 @@ def erasures(
     """
     from energycomm.backup.backups import erased_since
     from energycomm.erasure.erasing import again as do_again
-    from energycomm.kernel.instants import now_micros
     from energycomm.pipeline.opening import open_store
 
     if backups is not None and not again:
         raise UserError("--backups goes with --again.", "Without it erasures are only listed: give both.")
-    config, now = load(), now_micros()
+    config = load()
     with open_store(config) as store:
         if again:
             since = [] if backups is None else erased_since(backups, _name_of(store))
             do_again(_means(config, store), since)
         if wipe:
-            _wipe(store, now)
+            _wipe(store)
     _show_status(config, None, form)
 
 
@@ -306,10 +305,11 @@ def _name_of(store: Store) -> str:
         return present(connection).store
 
 
-def _wipe(store: Store, now: int) -> None:
+def _wipe(store: Store) -> None:
     from energycomm.erasure.wiping import wipe_files
+    from energycomm.kernel.instants import now_micros
 
-    wipe_files(store, now)
+    wipe_files(store, now_micros())  # after what was just done: the evidence says in which order it was
 
 
 def _means(config: Config, store: Store) -> Means:

@@ -14,7 +14,7 @@ from energycomm.eis import channels as stored
 from energycomm.eis.channels import daemon_states
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
-from energycomm.webservice.problems import not_found
+from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 from energycomm.webservice.roles import Role, Scope
 from energycomm.webservice.services import Services
@@ -55,7 +55,10 @@ def resume(person: Operator, shared: Shared, name: str) -> Response:
 @router.post("/channels/{name}/try")
 def attempt(person: Operator, shared: Shared, name: str) -> Response:
     """Have a channel tried at once."""
-    stored.ask(shared.store, _configured(shared, name), now_micros())
+    try:
+        operations.try_now(shared.store, _configured(shared, name), now_micros())
+    except UserError as error:
+        raise Problem("API_CONFLICT", error.message, advice=error.advice) from None
     return RedirectResponse(address("/channels", asked=name), 303)
 
 

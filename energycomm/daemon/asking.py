@@ -65,7 +65,8 @@ class Asking(OutsideDuty):
         if isinstance(outcome, TechnicalError):
             report.count("energycomm_channel_errors", channel, outcome.code)
             self.fails(str(outcome), for_a_person=not outcome.transient)
-            log.warning("poll.failed", channel=channel, list=name, code=outcome.code, detail=outcome.detail)
+            write = log.debug if outcome.code == "CHANNEL_OPEN" else log.warning
+            write("poll.failed", channel=channel, list=name, code=outcome.code, detail=outcome.detail)
             return
         self.works()
         if outcome.answer is None:

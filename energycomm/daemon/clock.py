@@ -67,8 +67,8 @@ class ClockWatch:
     def _words(self, wall: int, off: float, latest: int) -> str | None:
         says = f"it says {instant(wall):%Y-%m-%d %H:%M} UTC"
         if abs(off - self._right) > TOLERANCE:
-            way = "forward" if off > self._right else "back"
-            return f"the clock went {way} by {abs(off - self._right):.0f} s; {says}"
+            forward, by = off > self._right, f"{abs(off - self._right):.0f} s"
+            return f"the clock went forward by {by}; {says}" if forward else f"the clock went back by {by}; {says}"
         if latest != self._known and wall + TOLERANCE * SECOND < latest:
             return f"the clock is behind; {says}, the latest envelope arrived {instant(latest):%Y-%m-%d %H:%M} UTC"
         return None

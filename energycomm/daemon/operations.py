@@ -11,7 +11,7 @@ from msgspec import Struct
 from energycomm.choices import one_of
 from energycomm.config import Config
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.channels import BACK_OFFICE, NEW, ChannelState, channel_states
+from energycomm.eis.channels import BACK_OFFICE, NEW, ChannelState, ask, channel_states
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
@@ -65,6 +65,21 @@ def one_channel(config: Config, name: str) -> str:
     if not known:
         raise UserError(f"There is no channel {name!r}: none is configured.", "docs/channels.md says how.")
     return one_of("channel", name, known, "channel of the configuration")
+
+
+def try_now(store: Store, name: str, now: int) -> None:
+    """Ask whoever leads a channel to try it at once.
+
+    Args:
+      store: the EIS.
+      name: of the channel, as it is configured.
+      now: the present, microseconds since the epoch.
+
+    Raises:
+      UserError: it is paused; nobody would try it.
+    """
+    if not ask(store, name, now):
+        raise UserError(f"{name} is paused: nobody tries it.", f"`energycomm channel resume {name!r}` lets it go on.")
 
 
 def channels(config: Config, store: Store) -> list[ChannelShown]:

@@ -136,7 +136,9 @@ class Polling(OutsideDuty):
     def _note(self, error: TechnicalError) -> None:
         """Count an error."""
         self.desk.report.count("energycomm_channel_errors", self.channel.name, error.code)
-        log.warning("channel.error", channel=error.channel, code=error.code, item=error.item, detail=error.detail)
+        # Each turn of a channel that is left alone says so; the log has the failures, and not every look at the clock.
+        write = log.debug if error.code == "CHANNEL_OPEN" else log.warning
+        write("channel.error", channel=error.channel, code=error.code, item=error.item, detail=error.detail)
         if error.item is None and error.code != "CHANNEL_BUSY":
             self.fails(str(error), for_a_person=not error.transient)
 

@@ -77,9 +77,9 @@ def watch_host(config: Config, now: int) -> Found:
         except (OSError, ValueError):
             continue  # `energycomm channel check` says what is wrong with it
         if micros(ends) - now < config.alarms.certificate_days * DAY:
-            found["CERTIFICATE_ENDS", path.name] = (
-                f"{path} {'ended' if micros(ends) < now else 'ends'} at {ends:%F %R}Z"
-            )
+            over = micros(ends) < now
+            words = f"{path} ended at {ends:%F %R}Z" if over else f"{path} ends at {ends:%F %R}Z"
+            found["CERTIFICATE_ENDS", path.name] = words
     return found
 
 

@@ -110,8 +110,11 @@ SENTENCES = (
 )
 """Files whose refusals, evidence and notes readers see on pages and in answers of the API."""
 
-ALARMING = ("survey.py", "watching.py", "supervisor.py")
-"""Files of the daemon that say what alarms."""
+ALARMING = (
+    *("daemon/survey.py", "daemon/watching.py", "daemon/supervisor.py", "daemon/polling.py", "daemon/clock.py"),
+    "backoffice/webhook.py",
+)
+"""Files that say what alarms."""
 
 SILENT = ("simulator", "conformance", "commands.py", "draft.py", "settings.py", "tableadapter.py", "particulars.py")
 """What of the adapters is for those who write them alone."""
@@ -319,8 +322,9 @@ def declared() -> Iterator[Text]:
         "other dates of a message": OTHER_DATES,
         "why a message changed": ("waits for {0}", "the message is no longer accepted", "corrected by message {0}"),
         "a refusal at a place": ("{0} at {1}: found {2}, expected {3} ({4})", "{0} at {1}: found {2}, expected {3}"),
+        "an error of a channel": ("{0} on channel {1}: {2} ({3})",),
         "the daemon is silent": ("the last sign was of {0} at {1}Z",),
-        "details of alarms": chain.from_iterable(formatted(PROGRAM / "daemon" / name) for name in ALARMING),
+        "details of alarms": chain.from_iterable(formatted(PROGRAM / name) for name in ALARMING),
         "mistakes of fields": (_numbered(f"{words}.") for words in fielderrors.WORDS.values()),
         "what parsers say": parsers.SAYINGS,
         "what schemas demand": (OTHERWISE, *(words for _, words in DEMANDS)),

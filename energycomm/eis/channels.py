@@ -122,14 +122,14 @@ def resume(store: Store, name: str) -> bool:
         return bool(tx.driver.run(sql, (name[:80],)))
 
 
-def ask(store: Store, name: str, now: int) -> None:
-    """Ask whoever leads a channel to try it at once."""
+def ask(store: Store, name: str, now: int) -> bool:
+    """Ask whoever leads a channel to try it at once; whether it is not paused, so that somebody will."""
     sql = (
         "INSERT INTO channel_state (name, asked_at) VALUES (?, ?) "
-        "ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at"
+        "ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at WHERE channel_state.paused_at IS NULL"
     )
     with store.transaction() as tx:
-        tx.driver.run(sql, (name[:80], now))
+        return bool(tx.driver.run(sql, (name[:80], now)))
 
 
 def note(store: Store, name: str, host: str, now: int, error: str | None) -> None:

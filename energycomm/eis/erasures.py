@@ -255,8 +255,8 @@ def end(tx: StoreTransaction, number: int, now: int, kept: dict[str, str]) -> No
 
 
 def wiped(tx: StoreTransaction, now: int) -> None:
-    """Store that the files of the database were written anew."""
-    tx.driver.run("UPDATE erasure SET wiped_at = ? WHERE done_at IS NOT NULL", (now,))
+    """Store that the files of the database were written anew, from an instant on: of what was done by then."""
+    tx.driver.run("UPDATE erasure SET wiped_at = ? WHERE done_at <= ?", (now, now))
 
 
 def missing(connection: Connection, orders: Iterable[Order]) -> list[Order]:

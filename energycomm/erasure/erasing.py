@@ -13,8 +13,9 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import structlog
@@ -139,6 +140,15 @@ SKIPPED = frozenset(
 """Columns of closed lists, of our own references, and of people who use the program."""
 
 
+GROUP = "energycomm.erasure"
+"""Entry points of packages that keep what people typed outside of the store: functions that make a `Keeper` for a
+configuration."""
+
+Keeper: TypeAlias = Callable[[Callable[[str], bool], bool], Mapping[str, int]]
+"""Deletes what it keeps that names a customer, or counts it: whether a text surely names the customer, whether to count
+only -> place -> how much. Raises OSError, with the file, where it cannot now."""
+
+
 class Means(Struct, frozen=True):
     """What an erasure is done with.
 
@@ -152,6 +162,7 @@ class Means(Struct, frozen=True):
       watch: told of each place that is begun.
       folders: where channels keep files that they are done with.
       copies_days: how long copies are kept that cannot be written anew; None where nobody said.
+      keepers: what other packages keep outside of the store.
     """
 
     store: Store
@@ -163,6 +174,7 @@ class Means(Struct, frozen=True):
     watch: Callable[[str], object] = lambda _place: None
     folders: tuple[Path, ...] = ()
     copies_days: int | None = None
+    keepers: tuple[Keeper, ...] = ()
 
 
 def means_of(config: Config, store: Store, by: tuple[str, str, str] = ("energycomm", "standing order", "")) -> Means:
@@ -183,6 +195,7 @@ def means_of(config: Config, store: Store, by: tuple[str, str, str] = ("energyco
         by,
         folders=folders_of(config),
         copies_days=config.retention.copies_days,
+        keepers=tuple(entry.load()(config) for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name)),
     )
 
 
@@ -433,6 +446,7 @@ class _Run:
             self._envelopes(0)
             self._files(0)
             self._archives()
+            self._kept_elsewhere()
             for place in PLACES:
                 self.means.watch(place.table)
                 self._texts(place)
@@ -567,6 +581,22 @@ class _Run:
                 cleaning.look(archive)
             else:
                 rewrite(self.means.store, archive, cleaning)
+
+    def _kept_elsewhere(self) -> None:
+        """What people typed or attached, in files of other packages. It belongs to nobody's messages: what names the
+        customer beyond doubt goes."""
+        for keeper in self.means.keepers:
+            try:
+                found = keeper(self.person.traces.surely_in, self.dry)
+            except OSError as fault:
+                self.waits[f"{_FILE}{fault.filename}"] = f"it cannot be written: {fault.strerror}"
+                continue
+            if self.dry:
+                self.counts.update(found)
+                continue
+            with self.means.store.transaction() as tx:
+                for place, values in found.items():
+                    self.count(tx, place, values)
 
     # --- texts -------------------------------------------------------------------------------------------------------
 

@@ -46,6 +46,7 @@ class TechnicalError(Struct, frozen=True, kw_only=True):
       retry_after: seconds that the other side asks us to wait, None where it does not say.
       maybe_sent: whether the other side may have what was sent all the same. The same bytes must then be sent again,
         never new ones.
+      cause: of a channel that is left alone: the error for which it is.
     """
 
     code: str
@@ -54,6 +55,7 @@ class TechnicalError(Struct, frozen=True, kw_only=True):
     item: str | None = None
     retry_after: float | None = None
     maybe_sent: bool = False
+    cause: TechnicalError | None = None
 
     @property
     def transient(self) -> bool:
@@ -61,6 +63,8 @@ class TechnicalError(Struct, frozen=True, kw_only=True):
         return self.code in TRANSIENT
 
     def __str__(self) -> str:
+        if self.cause is not None:
+            return str(self.cause)  # it names what to do; that it is left alone meanwhile is no error of its own
         about = f" ({self.item})" if self.item else ""
         return f"{self.code} on channel {self.channel}{about}: {self.detail} ({ADVICE[self.code]})"
 

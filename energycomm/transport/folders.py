@@ -11,7 +11,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from energycomm.kernel.counting import counted
 from energycomm.private_files import private_folder
@@ -22,6 +22,8 @@ from energycomm.transport.folder_lock import FolderLock, free_name, safe_name, s
 PROCESSING: Final = "processing"
 REASON: Final = ".reason.txt"
 DEFAULT_LIMIT: Final = 1 << 30
+NAMED: Final = 5
+"""Files that are left alone, as `check` names them."""
 SUFFIXES: Final = {
     "application/xml": ".xml",
     "text/xml": ".xml",
@@ -72,12 +74,22 @@ class FolderIn:
         """See whether files could be taken and moved."""
         try:
             waiting = self._waiting()
+            left = self._left_alone(waiting)
         except OSError as fault:
             return self._error("CHANNEL_LOCAL", fault)
         for place in (self.path, self.path / PROCESSING):
             if place.exists() and not os.access(place, os.W_OK | os.X_OK):
                 return self._error("CHANNEL_LOCAL", f"no permission to move files in {place}")
-        return f"{counted(len(waiting), 'file waits', 'files wait')} in {self.path}"
+        return f"{counted(len(waiting), 'file waits', 'files wait')} in {self.path}{left}"
+
+    def _left_alone(self, waiting: Sequence[str]) -> str:
+        """What lies there and is never taken, in words: whoever put it there waits for it."""
+        ours = {PROCESSING, *get_args(Outcome)}
+        there = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(".")}
+        left = sorted(there - ours - set(waiting))
+        more = ", ..." if len(left) > NAMED else ""
+        why = "no files, unfinished, or not among `include`"
+        return f"; left alone ({why}): {', '.join(left[:NAMED])}{more}" if left else ""
 
     def close(self) -> None:
         """Let others poll the folder; arrivals that are neither acknowledged nor given back come again."""

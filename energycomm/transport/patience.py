@@ -110,11 +110,11 @@ class CircuitBreaker:
         self._pause = setting.break_for
         self._opened_at: float | None = None
         self._trial_since: float | None = None
-        self._cause = ""
+        self._cause: TechnicalError | None = None
 
     @property
-    def cause(self) -> str:
-        """The error that came last, in words."""
+    def cause(self) -> TechnicalError | None:
+        """The error that came last."""
         with self._lock:
             return self._cause
 
@@ -160,7 +160,7 @@ class CircuitBreaker:
             return
         with self._lock:
             self._failures += 1
-            self._cause = f"{error.code}: {error.detail}"
+            self._cause = error
             if self._opened_at is not None:
                 # The one attempt failed: twice the pause.
                 self._pause = min(self._pause * 2, self._setting.break_longest)
@@ -225,8 +225,10 @@ class Guarded(Generic[Either]):
         left = self.breaker.enter()
         if left <= 0:
             return None
-        detail = f"{self.breaker.cause}; left alone for {left:.0f} more seconds"
-        return TechnicalError(code="CHANNEL_OPEN", channel=self.name, detail=detail, retry_after=left)
+        cause = self.breaker.cause
+        why = f"{cause.code}: {cause.detail}" if cause is not None else "it failed"
+        detail = f"{why}; left alone for {left:.0f} more seconds"
+        return TechnicalError(code="CHANNEL_OPEN", channel=self.name, detail=detail, retry_after=left, cause=cause)
 
     def _again(self, error: TechnicalError, failures: int, waited: float) -> float | None:
         """Report a failure and wait; the seconds waited, None to give up."""

@@ -7,6 +7,7 @@ application of one supplier answers comes from its own configuration, store, key
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -30,6 +31,9 @@ from energycomm.webservice.middleware import harden
 from energycomm.webservice.problems import MEDIA, Problem
 
 log = structlog.get_logger()
+
+_HOST = re.compile(r"([\w-]+(?:\.[\w-]+)*)\.?(?::\d*)?", re.ASCII)
+"""A `Host` header (RFC 9110, section 7.2): a name or an IPv4 address, and a port."""
 
 AGAIN_SECONDS = 5.0
 """Pause between two attempts at an application that could not be made: its database may be away."""
@@ -86,7 +90,7 @@ class Hosts:
             return
         if scope["type"] != "http":
             return
-        host = Headers(scope=scope).get("host", "").rpartition("@")[2].partition(":")[0].rstrip(".").lower()
+        host = named(Headers(scope=scope).get("host", ""))
         app = await self._app(host)
         if app is None:
             response = await self._without(Request(scope), host)
@@ -138,6 +142,13 @@ class Hosts:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def named(header: str) -> str:
+    """The host of a `Host` header, in small letters; what is not a name or IPv4 address with or without a port is kept
+    as it is, and is nobody's: a proxy before us may have read another host in it."""
+    found = _HOST.fullmatch(header)
+    return found[1].lower() if found else header
 
 
 def host_of(config: Config) -> str:

@@ -48,6 +48,10 @@ def test_an_operator_sees_how_channels_are_and_pauses_them(office: Site) -> None
     assert api.post("/api/v1/channels/inbox/resume").json()["state"] == "failing"
     assert api.post("/api/v1/channels/back%20office/pause", json={"why": "ERP upgrade"}).json()["why"] == "ERP upgrade"
     assert api.post("/api/v1/channels/inbox/try").status_code == 200
+    refused = api.post("/api/v1/channels/back%20office/try")
+    assert (refused.status_code, refused.json()["detail"]) == (409, "back office is paused: nobody tries it.")
+    assert "energycomm channel resume 'back office'" in refused.json()["advice"]
+    assert oscar.send("/channels/back%20office/try").status_code == 409
     assert [one["silent"] for one in api.get("/api/v1/daemons").json()] == [True]
     lines = office.store.engine.connect().exec_driver_sql("SELECT person, what FROM audit WHERE action = 'change'")
     assert {tuple(line) for line in lines} >= {
@@ -86,5 +90,8 @@ def test_alarms_are_on_the_page_of_health_with_what_to_do(office: Site) -> None:
     oscar = Visitor(office, Role.OPERATOR)
     assert "Start `energycomm daemon`" in oscar.get("/state").text
     assert "Démarrez `energycomm daemon`" in oscar.get("/state", **{"accept-language": "fr"}).text
+    assert office.caller(Role.OPERATOR).get("/api/v1/health").json()["alarms"] == (
+        office.caller(Role.OPERATOR).get("/api/v1/alarms").json()
+    )
     (alarm,) = office.caller(Role.OPERATOR).get("/api/v1/alarms").json()
     assert (alarm["alarm"], alarm["urgent"]) == ("NO_DAEMON", True)

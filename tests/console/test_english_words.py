@@ -15,17 +15,24 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from energycomm.config import Config
 from energycomm.correction.library import read_scripts
 from energycomm.daemon.alarming import subject_of, text_of, told
 from energycomm.daemon.alarms import BY_CODE
+from energycomm.daemon.clock import ClockWatch
+from energycomm.daemon.watching import HOUR, watch_host
 from energycomm.eis.alarm_states import Known
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.wording import condition_in_words
+from energycomm.kernel.instants import now_micros
 from energycomm.texts.catalogues import translate, translate_sentence
+from energycomm.transport.channel import TechnicalError
+from energycomm.transport.codes import ADVICE
 from energycomm.webservice.problems import PROBLEMS, Problem
 from energycomm.webservice.roles import Role
 from tests.console.scene import Visitor
 from tests.console.test_languages import VOID, pages
+from tests.servers.authority import Authority
 from tests.webservice.conftest import Site
 
 JOINING = re.compile(
@@ -283,6 +290,30 @@ def test_an_alarm_is_mailed_in_the_language_of_those_who_are_told(language: str,
     text = text_of([alarm], language)
     assert says in text
     assert (english(text) == []) == (language != "en")
+
+
+@pytest.mark.parametrize("language", ["fr", "nl"])
+def test_what_alarms_is_told_in_the_language_of_those_who_are_told(language: str, tmp_path: Path) -> None:
+    """The parts that this program says; those of the system (`Connection refused`) are its own."""
+    authority = Authority(tmp_path)
+    files = [authority.issue("soon"), authority.issue("ended", expired=True)]
+    channels = [
+        {"name": f"c{number}", "market": "NL", "kind": "soap", "url": "https://x.example/"}
+        | {"certificate_file": str(certificate), "key_file": str(key)}
+        for number, (certificate, key) in enumerate(files)
+    ]
+    config = Config.model_validate({"database": f"sqlite:///{tmp_path}/x.db", "channels": channels})
+    certificates = {
+        words for (code, _), words in watch_host(config, now_micros()).items() if code == "CERTIFICATE_ENDS"
+    }
+    assert len(certificates) == 2
+    watch = ClockWatch(wall=iter((0, 7 * HOUR)).__next__, even=lambda: 0.0)
+    back = ClockWatch(wall=iter((7 * HOUR, 0)).__next__, even=lambda: 0.0)
+    errors = (str(TechnicalError(code=code, channel="enedis", detail="[Errno 111]")) for code in ADVICE)
+    details = [*certificates, *errors, watch.trouble(0) or "", back.trouble(0) or ""]
+    words = [told(("DISK_LOW", "x"), "on", Known(since=0, detail=detail), language).detail for detail in details]
+    assert [(before, after) for before, after in zip(details, words, strict=True) if after == before] == []
+    assert [after for after in words if english(after)] == []
 
 
 @pytest.mark.parametrize("language", ["fr", "nl"])

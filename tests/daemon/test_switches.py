@@ -106,6 +106,10 @@ def test_a_channel_that_is_left_alone_is_tried_once_when_somebody_asks(office: O
     duty._due = 0.0
     duty.turn()
     assert len(channel.faults) == 1, "it is left alone"
+    assert office.notes.counted("energycomm_channel_errors")["memory-in", "CHANNEL_OPEN"] == 1
+    error = stored.channel_states(office.store.engine)["memory-in"].error
+    assert error == str(fault("memory-in")), "why it failed and what to do, as before it was left alone"
+    assert "check address, firewall" in error
     stored.ask(office.store, "memory-in", now_micros())
     duty.turn()
     assert channel.faults == type(channel.faults)()

@@ -220,3 +220,22 @@ def test_who_is_alone_is_not_made_one_of_several(
     assert main(["supplier", "add", "nord"]) == ExitCode.USAGE
     assert "configuration of one supplier" in capsys.readouterr().err
     assert (tmp_path / "energycomm.toml").read_text() == 'database = "sqlite:///a.db"\n'
+
+
+def test_a_backup_of_one_supplier_is_not_laid_down_at_another(
+    declared: Declared, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would be refused when it is opened; by then its rows would lie in the other's folder."""
+    folder = declared()
+    assert main(["--supplier", "nord", "eis", "upgrade"]) == ExitCode.OK
+    assert main(["--supplier", "nord", "eis", "backup", "backups"]) == ExitCode.OK
+    (backup,) = (folder / "backups").iterdir()
+    assert main(["--supplier", "sud", "eis", "restore", str(backup)]) == ExitCode.USAGE
+    assert "of another supplier than sud" in capsys.readouterr().err
+    assert not (folder / "sud" / "energycomm.db").exists()
+    (folder / "nord" / "energycomm.db").rename(folder / "lost")
+    for beside in (folder / "nord").glob("energycomm.db-*"):
+        beside.unlink()
+    assert main(["--supplier", "nord", "eis", "restore", str(backup)]) == ExitCode.OK
+    with opened(f"sqlite:///{folder}/nord/energycomm.db", create=False) as engine:
+        assert owner_of(engine) == "nord"

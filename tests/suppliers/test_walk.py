@@ -186,7 +186,12 @@ def test_a_key_of_one_supplier_repeats_nothing_of_the_other(installation: Instal
 
 
 def test_a_host_that_is_nobodys_tells_of_nobody(installation: Installation) -> None:
-    for host in ("gateway.test", "west.gateway.test", "nord.gateway.test.evil.test", "192.0.2.9", ""):
+    twofold = (
+        "sud.gateway.test@nord.gateway.test",
+        "nord.gateway.test:80/../sud",
+        "nord.gateway.test, sud.gateway.test",
+    )
+    for host in ("gateway.test", "west.gateway.test", "nord.gateway.test.evil.test", "192.0.2.9", "", *twofold):
         caller = TestClient(installation.hosts, base_url="http://gateway.test")
         for path in ("/", "/login", "/api/v1/messages", "/api/v1/openapi.json"):
             answer = caller.get(path, headers={"Host": host, "X-Forwarded-Host": "nord.gateway.test"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,9 @@ def test_patterns_links_and_folders(tmp_path: Path) -> None:
     drop(tmp_path, "a.txt")
     (tmp_path / "b.zip").symlink_to("/etc/hostname")
     (tmp_path / "c.zip").mkdir()
+    os.mkfifo(tmp_path / "d.zip")
+    told = "1 file waits in {}; left alone (no files, unfinished, or not among `include`): a.txt, b.zip, c.zip, d.zip"
+    assert FolderIn("in", "FR", tmp_path, include=("*.zip",)).check() == told.format(tmp_path)
     assert [item.name for item in taken(FolderIn("in", "FR", tmp_path, include=("*.zip",)))] == ["A.ZIP"]
 
 

@@ -25,21 +25,12 @@ from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.listsearch import EnvelopeSearch
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.parameters import Body, Number, Operator, Paged, Shared, Words, Worker
-from energycomm.webservice.problems import not_found
+from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 from energycomm.webservice.routes.messages import bad_cursor
 from energycomm.webservice.services import Services
 
 router = APIRouter(tags=["operation"], route_class=RecordedRoute)
-
-
-class AlarmOn(Struct, frozen=True):
-    """A state of the store that needs attention: code, object, number, description."""
-
-    alarm: str
-    subject: str
-    number: int
-    detail: str
 
 
 class AlarmShown(Struct, frozen=True, kw_only=True):
@@ -62,21 +53,21 @@ class AlarmShown(Struct, frozen=True, kw_only=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """Health of the gateway, as known from the store.
+    """Health of the gateway, as known from the store, in which the daemons write what they know.
 
     Attributes:
       database: its address, without secrets.
       tables: version of its tables, and whether it is the program's.
       waiting: envelopes that are archived and not finished.
       oldest_notification: age in seconds of the oldest notification that is to be sent.
-      alarms: what needs somebody.
+      alarms: what needs somebody, as `/alarms` says it.
     """
 
     database: str
     tables: str
     waiting: int
     oldest_notification: float
-    alarms: tuple[AlarmOn, ...]
+    alarms: tuple[AlarmShown, ...]
 
 
 @router.get("/health", summary="Health of the gateway", responses=described(Health), openapi_extra=UNRECORDED)
@@ -91,7 +82,7 @@ def health(request: Request, shared: Shared, _: Operator) -> Response:
             tables=f"{tables.current} ({tables.state})",
             waiting=found.waiting,
             oldest_notification=round(found.oldest_notification, 1),
-            alarms=tuple(AlarmOn(*alarm) for alarm in found.alarms() if alarm[2]),
+            alarms=_alarms(shared),
         ),
     )
 
@@ -99,12 +90,16 @@ def health(request: Request, shared: Shared, _: Operator) -> Response:
 @router.get("/alarms", summary="Alarms", responses=described(tuple[AlarmShown, ...]), openapi_extra=UNRECORDED)
 def alarms(request: Request, shared: Shared, _: Operator) -> Response:
     """What is on, of the store and of the daemons of all hosts, with what to do."""
+    return tagged(request, _alarms(shared))
+
+
+def _alarms(shared: Services) -> tuple[AlarmShown, ...]:
     shown = []
     for (code, subject), detail in current(shared.store, shared.config, now_micros()).items():
         one = BY_CODE[code]
         words = {"detail": detail, "meaning": one.meaning, "advice": one.advice}
         shown.append(AlarmShown(alarm=code, subject=subject, urgent=one.urgent, **words))
-    return tagged(request, tuple(shown))
+    return tuple(shown)
 
 
 @router.get("/statistics", summary="Counts", responses=described(Statistics), openapi_extra=UNRECORDED)
@@ -185,9 +180,12 @@ def resume(shared: Shared, _: Operator, name: ChannelName) -> Response:
 
 @router.post("/channels/{name}/try", summary="Try a channel now", responses=described(ChannelShown))
 def attempt(shared: Shared, _: Operator, name: ChannelName) -> Response:
-    """The daemon that leads it tries at once, whatever it waits for."""
+    """The daemon that leads it tries at once, whatever it waits for; 409 where it is paused."""
     name = _configured(shared, name)
-    stored.ask(shared.store, name, now_micros())
+    try:
+        operations.try_now(shared.store, name, now_micros())
+    except UserError as error:
+        raise Problem("API_CONFLICT", error.message, advice=error.advice) from None
     return _channel(shared, name)
 
 

@@ -134,7 +134,8 @@ def piece_of(
                     return cut(read, reference, point, beside, values, zone, alone=alone, label=label, leaves=leaves)
     except (FileNotFoundError, LookupError, Absent) as error:
         return Piece(trouble=str(error))
-    return Piece(trouble=f"The envelope has no member {path} any more.")
+    words = f"The envelope has no member {path} any more."
+    return Piece(trouble=words)
 
 
 def cut(
@@ -213,9 +214,14 @@ def _marks(
 
 
 def _written(text: str, value: str, zone: tzinfo) -> list[tuple[int, int]]:
-    for form in (value, *_instants(value, zone)):
-        found = [one.span() for one in re.finditer(rf"(?<![\w.]){re.escape(form)}(?!\w)", text)]
-        if found:
+    found = [one.span() for one in re.finditer(rf"(?<![\w.]){re.escape(value)}(?!\w)", text)]
+    if found:
+        return found
+    for form in _instants(value, zone):
+        # EDIFACT writes a period as two instants without a sign between (DTM 324, 718, 719).
+        other = rf"\d{{{len(form)}}}" if form.isdigit() else "(?!)"
+        pattern = rf"(?<![\w.])(?:{other})?({re.escape(form)})(?:{other})?(?!\w)"
+        if found := [one.span(1) for one in re.finditer(pattern, text)]:
             return found
     try:
         number = Decimal(value)

@@ -7,7 +7,7 @@ second click finds what the first one did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import groupby
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from msgspec import Struct, structs
+from msgspec import Struct
 from pydantic import Field
 from sqlalchemy import select
 
@@ -24,15 +24,17 @@ from energycomm.console.jobs import Job, Workbench
 from energycomm.console.messages import COLUMNS as MESSAGE_COLUMNS
 from energycomm.console.sheets import Format, sheet
 from energycomm.console.tickets import COLUMNS as TICKET_COLUMNS
+from energycomm.console.tickets import version_of
 from energycomm.console.view import Consultant, Reader, Shared, words_of
 from energycomm.correction.analysis import Judged
 from energycomm.correction.cases import read_cases
 from energycomm.correction.evidence import evidence_of
 from energycomm.correction.export import export
 from energycomm.correction.replaying import replay_messages
-from energycomm.correction.tickets import TICKETABLE, change_ticket, delegate, make_tickets, tickets
+from energycomm.correction.tickets import TICKETABLE, change_ticket, delegate, latest_changes, make_tickets, tickets
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
 from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading, rehearsal
 from energycomm.eis.messages import summaries
 from energycomm.eis.store import Store
@@ -55,6 +57,7 @@ NOT_DELEGATED = wording("only what is refused is delegated")
 NOT_TICKETED = wording("only what is refused gets a ticket")
 TICKETED = wording("it is in an open ticket already")
 CLOSED = wording("it is closed already")
+MEANWHILE = wording("it was changed after it was tried: look at it again")
 NO_TRACKER = wording("no tracker is configured")
 MANY_TRACKERS = wording("there are several trackers: `energycomm correct export --to NAME`")
 EXPORTED = wording("the tracker knows it as it is")
@@ -87,6 +90,7 @@ class Effect(Struct, frozen=True, kw_only=True):
 
     Attributes:
       moved: its state or its codes are others than before.
+      seen: what tells whether somebody else changes it after this.
     """
 
     id: int
@@ -95,6 +99,7 @@ class Effect(Struct, frozen=True, kw_only=True):
     codes: tuple[str, ...] = ()
     note: str = ""
     moved: bool = False
+    seen: str = ""
 
 
 class Action(Struct, frozen=True, kw_only=True):
@@ -269,37 +274,45 @@ def confirm(
     for name, value in (("why", why), ("to", to)):
         if name in tried.action.asks and not value.strip() and tried.action.name != "ticket":
             raise Problem("API_INVALID", "This field is needed.", target=name)
-    ids = [one.id for one in tried.changed]
-    about(request, f"{tried.action.name} {' '.join(map(str, ids))}")
+    seen = {one.id: one.seen for one in tried.changed}
+    about(request, f"{tried.action.name} {' '.join(map(str, seen))}")
     asked = Asked(by=person.name, why=why.strip() or "-", to=to.strip(), due=due)
     done = bench.latest(f"do {job.id}") or bench.start(
         f"do {job.id}",
         tried.action.title,
         person.name,
-        _work(bench.shared, tried.action, ids, asked, tried.back, rehearsed=False),
+        _work(bench.shared, tried.action, [*seen], asked, tried.back, seen),
     )
     return RedirectResponse(f"/trials/{done.id}", 303)
 
 
 def attempt(bench: Workbench, action: Action, ids: Sequence[int], by: str, back: str) -> Job:
     """A dry run of an action with rows of the list at a path."""
-    work = _work(bench.shared, action, ids, Asked(by=by), back, rehearsed=True)
+    work = _work(bench.shared, action, ids, Asked(by=by, rehearsed=True), back)
     return bench.start(f"{action.name} {by} {sorted(ids)}", action.title, by, work)
 
 
 def _work(
-    shared: Services, action: Action, ids: Sequence[int], asked: Asked, back: str, *, rehearsed: bool
+    shared: Services,
+    action: Action,
+    ids: Sequence[int],
+    asked: Asked,
+    back: str,
+    seen: Mapping[int, str] | None = None,
 ) -> Callable[[Job], Done]:
-    asked = structs.replace(asked, rehearsed=rehearsed)
+    """The work of an action, or of its dry run: of the rows that are still as they were seen, where they were."""
 
     def work(job: Job) -> Done:
         effects: list[Effect] = []
         job.step(0, len(ids))
-        with shared.rehearsing() if rehearsed else nullcontext(shared.store) as store:
+        with shared.rehearsing() if asked.rehearsed else nullcontext(shared.store) as store:
+            now = _seen(store, action.of, ids)
+            others = {one for one in ids if seen is not None and now[one] != seen[one]}
             for some in _slices(store, action, ids):
-                with rehearsal(store.engine) if rehearsed else nullcontext():
+                with rehearsal(store.engine) if asked.rehearsed else nullcontext():
                     before = _states(store, action.of, some)
-                    notes = action.do(shared, store, some, asked)
+                    own = [one for one in some if one not in others]
+                    notes = action.do(shared, store, own, asked) if own else {}
                     after = _states(store, action.of, some)
                 effects += [
                     Effect(
@@ -307,15 +320,25 @@ def _work(
                         before=before[one][0],
                         after=after[one][0],
                         codes=after[one][1],
-                        note=notes.get(one, ""),
+                        note=MEANWHILE if one in others else notes.get(one, ""),
                         moved=before[one] != after[one],
+                        seen=now[one],
                     )
                     for one in some
                 ]
                 job.step(len(effects))
-        return Done(action=action, rehearsed=rehearsed, effects=tuple(effects), back=back)
+        return Done(action=action, rehearsed=asked.rehearsed, effects=tuple(effects), back=back)
 
     return work
+
+
+def _seen(store: Store, what: str, ids: Sequence[int]) -> dict[int, str]:
+    """What tells whether somebody changes rows after this."""
+    if what == "tickets":
+        return {one.id: version_of(one) for one in tickets(store) if one.id in set(ids)}
+    with reading(store.engine) as connection:
+        latest = latest_changes(driver_of(connection), ids)
+    return {one: str(latest.get(one, 0)) for one in ids}
 
 
 def _slices(store: Store, action: Action, ids: Sequence[int]) -> Iterator[list[int]]:

@@ -99,7 +99,7 @@ MARKED: Keywords = {"wording": None, "wordings": (1, 2)}
 """Functions that mark one that is shown elsewhere."""
 
 SENTENCES = (
-    *("webservice/**/*.py", "console/*.py", "correction/**/*.py", "choices.py", "errors.py", "finding.py"),
+    *("webservice/**/*.py", "console/*.py", "correction/**/*.py", "choices.py", "errors.py", "finding.py", "links.py"),
     *("billing/*.py", "erasure/*.py", "export/*.py", "invoicing/*.py", "portfolio/*.py"),
     *("eis/archive.py", "eis/away.py", "eis/browsing.py", "eis/changelog.py", "eis/envelopes.py"),
     *("eis/database.py", "eis/particulars.py", "eis/views.py", "eis/fitting.py"),

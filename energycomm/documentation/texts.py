@@ -120,7 +120,7 @@ MAKERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("Problem", "UserError", "Evidence", "Doubt", "Mistake", "not_found", "_not_signed_in"), None),
     **dict.fromkeys(("UnknownWord", "one_of", "closed", "Closed", "Absent", "HistoryArchived", "Conflict"), None),
     **dict.fromkeys(("Modify", "Reorder", "Create", "Replay", "SetAside", "ValueError"), None),
-    **dict.fromkeys(("Refusal", "Script", "Parameter"), ()),
+    **dict.fromkeys(("Refusal", "Script", "Parameter", "InvoiceFinding"), ()),
     "refusal": (3,),
     "refuse": (2, 3),
     "AdapterCode": (3,),
@@ -129,7 +129,7 @@ MAKERS: dict[str, tuple[int, ...] | None] = {
 }
 """What makes them -> places of the arguments that are texts, None for all; beside those whose name is one of `TOLD`."""
 
-TOLD = ("advice", "detail", "expected", "note", "words", "message", "why", "others", "what", "title", "help")
+TOLD = ("advice", "detail", "expected", "note", "words", "message", "why", "others", "what", "title", "help", "source")
 """Names of arguments, and of variables of such files, that hold texts."""
 
 HEADER = """# `python -m energycomm.documentation.texts` brings this file up to date; docs/texts.md.

@@ -15,7 +15,7 @@ from energycomm.correction.tickets import change_ticket, make_tickets, tickets
 from energycomm.eis.database import writing
 from energycomm.eis.messages import MessageFilter, list_messages
 from energycomm.webservice.roles import Role
-from tests.console.onlooker import LAPTOP, settled
+from tests.console.onlooker import LAPTOP, SMALL_PHONE, settled
 from tests.console.scene import CODE, FAILING, ODD, WRONG
 from tests.webservice.conftest import Site
 
@@ -310,3 +310,26 @@ def test_rows_are_chosen_by_keyboard_and_mouse(page: Any, lite: Site) -> None:
     seen(page, f"text={FAILING} messages were judged again, 0 with another outcome.")
     page.get_by_role("link", name="Back to the list").click()
     page.wait_for_url(f"**/messages?code={CODE}")
+
+
+@pytest.mark.parametrize("language", ["fr", "nl"])
+def test_pages_fit_a_phone_in_languages_of_longer_words(page: Any, lite: Site, language: str) -> None:
+    """The smallest phone; the head of the page is on each of them."""
+    page.goto(f"/preferences?language={language}&then=/")
+    page.set_viewport_size(SMALL_PHONE)
+    stuck = list_messages(lite.store.engine, MessageFilter(codes=(CODE,))).messages[0].id
+    points = f"/access-points/FR/{ODD}"
+    wide = {}
+    for path in (
+        "/",
+        "/failures",
+        f"/failures/code/{CODE}",
+        f"/messages/{stuck}",
+        points,
+        f"/tickets/{ticket_of(lite)}",
+    ):
+        page.goto(path)
+        settled(page)
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > SMALL_PHONE["width"]:
+            wide[path] = width
+    assert wide == {}

@@ -25,7 +25,7 @@ from babel.messages.pofile import read_po, write_po
 from lxml import etree
 
 from energycomm import fielderrors, finding
-from energycomm.billing.period import BLOCKING, NOTED
+from energycomm.billing.period import BLOCKING, NOTED, SIDES
 from energycomm.console.failures import AT_ONCE
 from energycomm.console.lifeline import LANES
 from energycomm.console.view import STATES
@@ -123,6 +123,7 @@ MAKERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("Refusal", "Script", "Parameter", "InvoiceFinding"), ()),
     "refusal": (3,),
     "refuse": (2, 3),
+    "_remark": (1,),
     "AdapterCode": (3,),
     "Code": (2,),
     "Stored": (0, 2),
@@ -305,7 +306,10 @@ def declared() -> Iterator[Text]:
         "actions of campaigns": ACTIONS.values(),
         "checks of invoices": CHECKS.values(),
         "columns of disputes": DISPUTES,
-        "remarks on a billing period": (BLOCKING | NOTED).values(),
+        "remarks on a billing period": (
+            *(BLOCKING | NOTED).values(),
+            *(text for side in SIDES.values() for text in (side, f"{{0}} of the {side}")),
+        ),
         "kinds found": finding.KINDS,
         "fields found": sorted(finding.FIELDS),
         "how it fits": HOW,

@@ -248,11 +248,12 @@ def _recapitulated(part: GridInvoice, lines: Sequence[ChargeLine]) -> Iterator[I
     for key in sums.keys() | there.keys() if sums else ():
         over = sums.get(key, ZERO) - there.get(key, ZERO)
         if abs(over) > CENT:
+            both = [f"{into.get(key, ZERO)} EUR" for into in (sums, there)]
             yield InvoiceFinding(
                 check="recapitulation",
                 code=key[0],
-                charged=f"{sums.get(key, ZERO)} EUR",
-                expected=f"{there.get(key, ZERO)} EUR",
+                charged=both[0],
+                expected=both[1],
                 euros=ZERO,  # the sums are not paid: their difference from the lines is
                 source="the lines of the detail files",
             )

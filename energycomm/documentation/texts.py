@@ -120,7 +120,7 @@ MAKERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("Problem", "UserError", "Evidence", "Doubt", "Mistake", "not_found", "_not_signed_in"), None),
     **dict.fromkeys(("UnknownWord", "one_of", "closed", "Closed", "Absent", "HistoryArchived", "Conflict"), None),
     **dict.fromkeys(("Modify", "Reorder", "Create", "Replay", "SetAside", "ValueError"), None),
-    **dict.fromkeys(("Refusal", "Script", "Parameter", "InvoiceFinding"), ()),
+    **dict.fromkeys(("Refusal", "Script", "Parameter"), ()),
     "refusal": (3,),
     "refuse": (2, 3),
     "_remark": (1,),

@@ -186,12 +186,16 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
             charged=counted(general.charges or 0, "charge"),
             expected=counted(there, "charge"),
             euros=over,
-            source="the detail files",
+            source=wording("the detail files"),
         )
     elif abs(over) > CENT:
         words = f"{net} EUR", f"{content.net} EUR"
         yield InvoiceFinding(
-            check="net", charged=words[0], expected=words[1], euros=over, source="the charges of the detail files"
+            check="net",
+            charged=words[0],
+            expected=words[1],
+            euros=over,
+            source=wording("the charges of the detail files"),
         )
     gross = general.total_including_tax
     if net is not None and general.total_tax is not None and gross is not None:
@@ -203,7 +207,7 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
                 charged=f"{gross} EUR",
                 expected=f"{due} EUR",
                 euros=gross - due,
-                source="its totals without tax and of the tax",
+                source=wording("its totals without tax and of the tax"),
             )
     if complete and general.total_tax is not None:
         tax = _tax(lines)
@@ -213,7 +217,7 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
                 charged=f"{general.total_tax} EUR",
                 expected=f"{tax} EUR",
                 euros=general.total_tax - tax,
-                source="the lines by their tax rates",
+                source=wording("the lines by their tax rates"),
             )
     if complete:
         for part in content.parts:
@@ -248,14 +252,13 @@ def _recapitulated(part: GridInvoice, lines: Sequence[ChargeLine]) -> Iterator[I
     for key in sums.keys() | there.keys() if sums else ():
         over = sums.get(key, ZERO) - there.get(key, ZERO)
         if abs(over) > CENT:
-            both = [f"{into.get(key, ZERO)} EUR" for into in (sums, there)]
             yield InvoiceFinding(
                 check="recapitulation",
                 code=key[0],
-                charged=both[0],
-                expected=both[1],
+                charged=f"{sums.get(key, ZERO)} EUR",
+                expected=f"{there.get(key, ZERO)} EUR",
                 euros=ZERO,  # the sums are not paid: their difference from the lines is
-                source="the lines of the detail files",
+                source=wording("the lines of the detail files"),
             )
 
 

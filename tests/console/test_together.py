@@ -22,21 +22,23 @@ def two(site: Site) -> tuple[Visitor, Visitor]:
     return Visitor(site, Role.CONSULTANT), Visitor(site, Role.CONSULTANT, person="ben")
 
 
+def _first(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    return found[1] if found else ""
+
+
 def filled(page: Any, action: str) -> dict[str, str]:
     """The form of a page that goes to an address, as a browser would send it."""
     inside = re.search(rf'<form[^>]*action="{action}".*?</form>', page.text, re.DOTALL)
     assert inside, f"no form for {action}"
-    found = {
-        name: html.unescape(value or "")
-        for tag in re.findall(r"<input[^>]*>", inside[0])
-        for name, value in [(re.search(r'name="(\w+)"', tag)[1], (re.search(r'value="([^"]*)"', tag) or [0, ""])[1])]
-    }
+    tags = re.findall(r"<input[^>]*>", inside[0])
+    found = {_first(r'name="(\w+)"', tag): html.unescape(_first(r'value="([^"]*)"', tag)) for tag in tags}
     found |= {
         name: html.unescape(text)
         for name, text in re.findall(r'<textarea[^>]*name="(\w+)"[^>]*>(.*?)</textarea>', inside[0], re.DOTALL)
     }
     for name, choices in re.findall(r'<select name="(\w+)">(.*?)</select>', inside[0], re.DOTALL):
-        found[name] = re.search(r'value="(\w+)" selected', choices)[1]
+        found[name] = _first(r'value="(\w+)" selected', choices)
     return found
 
 

@@ -6,6 +6,8 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+from energycomm.texts import wording
+
 LONGEST: Final = 400
 """Characters of a link that is stored."""
 
@@ -22,21 +24,21 @@ def fault_of_link(text: str) -> str | None:
     Args:
       text: the address.
     """
-    if len(text) > LONGEST:
-        return f"it has {len(text)} characters, at most {LONGEST} are kept"
+    if (number := len(text)) > LONGEST:
+        return wording("it has {0} characters, at most {1} are kept").format(number, LONGEST)
     if _UNFIT.search(text):
-        return "it holds a blank or another sign that no address holds"
+        return wording("it holds a blank or another sign that no address holds")
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        return "its host or port cannot be read"
+        return wording("its host or port cannot be read")
     if parts.scheme not in ("http", "https") or not text.lower().startswith(f"{parts.scheme}://"):
-        return "it does not begin with https:// or http://"
+        return wording("it does not begin with https:// or http://")
     if parts.username is not None or parts.password is not None:
-        return "it names a user before its host"
+        return wording("it names a user before its host")
     host = parts.netloc.rpartition(":")[0] if port is not None else parts.netloc.removesuffix(":")
-    return None if _HOST.fullmatch(host) else "it names no host"
+    return None if _HOST.fullmatch(host) else wording("it names no host")
 
 
 def is_link(text: object) -> bool:

@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.kernel": set(),
     "energycomm.cells": set(),
     "energycomm.database_address": set(),
-    "energycomm.links": set(),
+    "energycomm.links": {"energycomm.texts"},
     "energycomm.templates": set(),
     "energycomm.texts": set(),
     "energycomm.masking": set(),

@@ -300,8 +300,8 @@ class _Gathering:
             days = self._day(self.start), self._day(self.end - 1)
             self._remark(
                 "SUPPLY_PARTIAL",
-                "We supply from {} to {}.".format(*days),
-                "Nous fournissons du {} au {}.".format(*days),
+                f"We supply from {days[0]} to {days[1]}.",
+                f"Nous fournissons du {days[0]} au {days[1]}.",
             )
 
     def _day(self, at: int) -> str:
@@ -507,7 +507,9 @@ class _Gathering:
         if not billed:
             days = self._day(self.start), self._day(self.end)
             self._remark(
-                "READINGS_NONE", "No reading from {} to {}.".format(*days), "Aucun relevé du {} au {}.".format(*days)
+                "READINGS_NONE",
+                f"No reading from {days[0]} to {days[1]}.",
+                f"Aucun relevé du {days[0]} au {days[1]}.",
             )
         for key in billed:
             remarks.update(told[key])
@@ -827,8 +829,17 @@ def _coarsest(*several: Sequence[_Energy]) -> int:
     return max(FINE[one.unit] for energies in several for one in energies)
 
 
+SIDES = {
+    ("distributor", "consumption"): "distributor's grid",
+    ("distributor", "production"): "distributor's grid, production",
+    ("supplier", "consumption"): "supplier's grid",
+    ("supplier", "production"): "supplier's grid, production",
+}
+"""Grid of time classes and direction -> their words."""
+
+
 def _side(grid: str, direction: str) -> str:
-    return f"{grid}'s grid{'' if direction == 'consumption' else f', {direction}'}"
+    return SIDES.get((grid, direction), f"{grid} {direction}")
 
 
 def _named(key: _Key) -> str:

@@ -164,7 +164,6 @@ def show(
         period=period,
         refused=refused,
         meanings=BLOCKING | NOTED,
-        remark_words="words_fr" if words.taste.language == "fr" else "words",
         browse=address("/messages", access_point=identifier),
     )
 
@@ -184,7 +183,7 @@ def told(entry: Entry, words: Words, market: str) -> str:
         parts = (content.get("qualification"), content.get("nature"), content.get("status"), indexes(content))
         return " ".join(words.t(str(part)) for part in parts if part)
     hidden = ("content", "registers", "volumes", "positions", "lines", "end_message_id")
-    shown = {name: value for name, value in content.items() if name not in hidden}
+    shown = {name: value for name, value in content.items() if name not in hidden and value not in ([], ())}
     return ", ".join(
         f"{_label(entry.what, name, words)}: {_short(value, words, market)}" for name, value in shown.items()
     )
@@ -201,6 +200,10 @@ def _label(table: str, column: str, words: Words) -> str:
 
 
 def _short(value: Any, words: Words, market: str) -> str:
+    if isinstance(value, list | tuple):
+        return "; ".join(_short(one, words, market) for one in value)
+    if isinstance(value, dict):
+        return " ".join(_short(one, words, market) for one in value.values() if one is not None)
     if isinstance(value, bool):
         return words.t("yes") if value else words.t("no")
     return words.day(value, market) if isinstance(value, datetime) else words.t(str(value))

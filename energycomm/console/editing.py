@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from energycomm.console.view import Consultant, Shared, page
-from energycomm.correction.editing import edit, editable, examine
+from energycomm.correction.editing import Unfit, edit, editable, examine
+from energycomm.eis.messages import MessageDetail
 from energycomm.errors import UserError
 from energycomm.webservice.bodies import EDITED
 from energycomm.webservice.recording import RecordedRoute, about
@@ -25,17 +26,34 @@ def form(request: Request, number: int, person: Consultant, shared: Shared) -> H
     """The message in a form, one attribute a line."""
     found = find(shared, number)
     about(request, f"message {number} access point {found.summary.access_point or '-'}")
+    xml = editable(shared.store, shared.gateway.markets, number)
+    return _form(request, shared, found, xml=xml, key=secrets.token_urlsafe(12))
+
+
+def _form(
+    request: Request,
+    shared: Any,
+    found: MessageDetail,
+    *,
+    xml: str,
+    key: str,
+    why: str = "",
+    trouble: UserError | None = None,
+) -> HTMLResponse:
+    """The form as it is, or as it was sent and why nothing of it is stored."""
     return page(
         request,
         "edit.html",
+        status=200 if trouble is None else 422,
         one=found.summary,
         findings=[finding for finding in found.findings if finding.current],
-        xml=editable(shared.store, shared.gateway.markets, number),
-        key=secrets.token_urlsafe(12),
-        why="",
-        seen=None,
-        trouble="",
+        xml=xml,
+        key=key,
+        why=why,
+        seen=trouble.seen if isinstance(trouble, Unfit) else None,
+        trouble=trouble,
         four_eyes=shared.config.correction.four_eyes,
+        changes=len(found.changes),
     )
 
 
@@ -64,8 +82,6 @@ def save(
     key: Annotated[str, Form(max_length=80)] = "",
 ) -> Response:
     """Store it as a new version and replay it; a form that is sent twice does it once."""
-    found = find(shared, number)
-    four_eyes = shared.config.correction.four_eyes
     try:
         with shared.rehearsing() as store:
             record = edit(
@@ -76,22 +92,10 @@ def save(
                 by=person.name,
                 why=why,
                 key=f"edit {number} {key}" if key else None,
-                four_eyes=four_eyes,
+                four_eyes=shared.config.correction.four_eyes,
             )
-    except UserError as error:
-        return page(
-            request,
-            "edit.html",
-            status=422,
-            one=found.summary,
-            findings=[finding for finding in found.findings if finding.current],
-            xml=plain(xml),
-            key=key,
-            why=why,
-            seen=None,
-            trouble=str(error),
-            four_eyes=four_eyes,
-        )
+    except UserError as trouble:
+        return _form(request, shared, find(shared, number), xml=plain(xml), key=key, why=why, trouble=trouble)
     return RedirectResponse(f"/campaigns/{record.id}", 303)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
@@ -42,6 +42,7 @@ from energycomm.invoicing.keeping import contested
 from energycomm.kernel.instants import instant, micros
 from energycomm.pipeline.listsearch import CivilDay
 from energycomm.texts.catalogues import LANGUAGES
+from energycomm.webservice.identity import login_address
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 from energycomm.webservice.roles import WORKERS, Role
@@ -242,9 +243,12 @@ def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, 
 
 
 def error_page(request: Request, problem: Problem) -> Response:
-    """A refusal, as a page; for htmx a line."""
+    """A refusal, as a page that leads back to that of the form; for htmx a line. Whose session is over can sign in."""
     name = "error-line.html" if request.headers.get("hx-request") == "true" else "error.html"
-    return page(request, name, status=problem.status, problem=problem)
+    came = urlsplit(request.headers.get("referer", ""))
+    back = local(f"{came.path}?{came.query}" if came.query else came.path) if request.method == "POST" else ""
+    sign_in = login_address(back or "/") if problem.code == "API_NOT_SIGNED_IN" else ""
+    return page(request, name, status=problem.status, problem=problem, back=back, sign_in=sign_in)
 
 
 def login_page(request: Request, sign_in: Any) -> Response:

@@ -18,8 +18,10 @@ from energycomm.console.sheets import Column, Format, heads, sheet
 from energycomm.console.view import Reader, Shared, Words, address, is_fragment, page, words_of
 from energycomm.correction.explanation import explain as explain_message
 from energycomm.correction.planning import spread
+from energycomm.correction.tickets import latest_changes
 from energycomm.eis import tables
 from energycomm.eis.browsing import MessageFilter, number_of, orders_of
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageDetail, MessageSummary, list_messages, summaries
 from energycomm.eis.states import STUCK
@@ -147,6 +149,7 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
     about(request, f"message {number} access point {found.summary.access_point or '-'}")
     with reading(shared.store.engine) as connection:
         chain = _chain(connection, found)
+        latest = latest_changes(driver_of(connection), [number]).get(number, 0)
     return page(
         request,
         "message.html",
@@ -158,6 +161,7 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
         chain=chain,
         stuck=found.summary.state in STUCK,
         corrected=any(later.state != "withdrawn" for later in chain["later"]),
+        latest=latest,
     )
 
 

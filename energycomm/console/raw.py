@@ -66,6 +66,8 @@ _OTHERS = (
 )
 _DAYS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y%m%d%H%M%S", "%Y%m%d%H%M", "%Y-%m-%d", "%d/%m/%Y", "%Y%m%d")
 """How markets write instants, the exact forms first."""
+_IN_UTC = re.compile(r"\bDTM\+735:\?\+0000:406")
+"""How an EDIFACT message says that its instants are UTC."""
 _NUMBER = re.compile(r"(?<![\w.,-])-?\d+(?:[.,]\d+)?(?![\w,])")
 
 
@@ -134,7 +136,8 @@ def piece_of(
                     return cut(read, reference, point, beside, values, zone, alone=alone, label=label, leaves=leaves)
     except (FileNotFoundError, LookupError, Absent) as error:
         return Piece(trouble=str(error))
-    return Piece(trouble=f"The envelope has no member {path} any more.")
+    words = f"The envelope has no member {path} any more."
+    return Piece(trouble=words)
 
 
 def cut(
@@ -168,7 +171,8 @@ def cut(
         return Piece(trouble=wording("The place of the message was not found in its member."))
     piece = "".join(text[begin:end] for begin, end in spans)
     line = text.count("\n", 0, spans[-1][0]) + 1
-    marks = sorted(_marks(piece, values, zone, partial(leaves, label)))[:MOST_MARKS]
+    first = UTC if _IN_UTC.search(text) else zone
+    marks = sorted(_marks(piece, values, (zone, first), partial(leaves, label)))[:MOST_MARKS]
     low = 0
     if len(piece) > SHOWN:
         low = max(0, min(marks[0][0] - SHOWN // 2, len(piece) - SHOWN)) if marks else 0
@@ -200,22 +204,27 @@ def broken(text: str, form: str = "<") -> str:
 
 
 def _marks(
-    text: str, values: Sequence[str], zone: tzinfo, leaves: Callable[[str], Leaves]
+    text: str, values: Sequence[str], zones: tuple[tzinfo, tzinfo], leaves: Callable[[str], Leaves]
 ) -> Iterator[tuple[int, int]]:
     """Where the values stand, without overlaps: as they are, as numbers of equal size, as the same instant, or in the
     market's own code."""
     taken: list[tuple[int, int]] = []
     for value in dict.fromkeys(value for value in values if value.strip()):
-        for span in _written(text, value, zone) or _coded(text, leaves(value)):
+        for span in _written(text, value, zones) or _coded(text, leaves(value)):
             if all(span[1] <= begin or end <= span[0] for begin, end in taken):
                 taken.append(span)
                 yield span
 
 
-def _written(text: str, value: str, zone: tzinfo) -> list[tuple[int, int]]:
-    for form in (value, *_instants(value, zone)):
-        found = [one.span() for one in re.finditer(rf"(?<![\w.]){re.escape(form)}(?!\w)", text)]
-        if found:
+def _written(text: str, value: str, zones: tuple[tzinfo, tzinfo]) -> list[tuple[int, int]]:
+    found = [one.span() for one in re.finditer(rf"(?<![\w.]){re.escape(value)}(?!\w)", text)]
+    if found:
+        return found
+    for form in _instants(value, *zones):
+        # EDIFACT writes a period as two instants without a sign between (DTM 324, 718, 719).
+        other = rf"\d{{{len(form)}}}" if form.isdigit() else "(?!)"
+        pattern = rf"(?<![\w.])(?:{other})?({re.escape(form)})(?:{other})?(?!\w)"
+        if found := [one.span(1) for one in re.finditer(pattern, text)]:
             return found
     try:
         number = Decimal(value)
@@ -246,15 +255,15 @@ def _coded(text: str, leaves: Leaves) -> list[tuple[int, int]]:
     return [found[number] for number in ([own] if own in rare else rare)]
 
 
-def _instants(value: str, zone: tzinfo) -> Iterator[str]:
-    """How a market may have written an instant."""
+def _instants(value: str, zone: tzinfo, first: tzinfo) -> Iterator[str]:
+    """How a market may have written an instant of legal time: as such or in UTC, the one that it says first."""
     try:
         at = datetime.fromisoformat(value)
     except ValueError:
         return
     at = at if at.tzinfo else at.replace(tzinfo=zone)  # the value of a finding is in legal time
     for form in _DAYS:
-        yield from (at.astimezone(zone).strftime(form), at.astimezone(UTC).strftime(form))
+        yield from (at.astimezone(one).strftime(form) for one in (first, UTC if first is zone else zone))
 
 
 def _decoded(content: bytes) -> str:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from msgspec import Struct, structs
+from msgspec import Struct
 from pydantic import Field
 from sqlalchemy import select
 
@@ -25,6 +25,7 @@ from energycomm.console.jobs import Job, Workbench
 from energycomm.console.messages import COLUMNS as MESSAGE_COLUMNS
 from energycomm.console.sheets import Column, Format, sheet
 from energycomm.console.tickets import COLUMNS as TICKET_COLUMNS
+from energycomm.console.tickets import version_of
 from energycomm.console.view import Consultant, Reader, Shared, Worker, words_of
 from energycomm.console.worklists import COLUMNS as REQUEST_COLUMNS
 from energycomm.correction.analysis import Judged
@@ -32,10 +33,11 @@ from energycomm.correction.cases import read_cases
 from energycomm.correction.evidence import evidence_of
 from energycomm.correction.export import export
 from energycomm.correction.replaying import replay_messages
-from energycomm.correction.tickets import TICKETABLE, change_ticket, delegate, make_tickets, tickets
+from energycomm.correction.tickets import TICKETABLE, change_ticket, delegate, latest_changes, make_tickets, tickets
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
 from energycomm.eis import tables
 from energycomm.eis.archive import open_raw
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading, rehearsal
 from energycomm.eis.envelopes import envelopes_of
 from energycomm.eis.messages import summaries
@@ -63,6 +65,7 @@ NOT_DELEGATED = wording("only what is refused is delegated")
 NOT_TICKETED = wording("only what is refused gets a ticket")
 TICKETED = wording("it is in an open ticket already")
 CLOSED = wording("it is closed already")
+MEANWHILE = wording("it was changed after it was tried: look at it again")
 NO_TRACKER = wording("no tracker is configured")
 MANY_TRACKERS = wording("there are several trackers: `energycomm correct export --to NAME`")
 EXPORTED = wording("the tracker knows it as it is")
@@ -97,6 +100,7 @@ class Effect(Struct, frozen=True, kw_only=True):
 
     Attributes:
       moved: its state or its codes are others than before.
+      seen: what tells whether somebody else changes it after this.
     """
 
     id: int
@@ -105,6 +109,7 @@ class Effect(Struct, frozen=True, kw_only=True):
     codes: tuple[str, ...] = ()
     note: str = ""
     moved: bool = False
+    seen: str = ""
 
 
 class Action(Struct, frozen=True, kw_only=True):
@@ -234,11 +239,19 @@ class Kind(Struct, frozen=True):
       columns: of their list.
       rows: those of some numbers, in that order.
       one: what one is called.
+      latest: of some rows, what tells whether somebody changes them after this; without it their states do.
     """
 
     columns: tuple[Column, ...]
     rows: Callable[[Store, Sequence[int]], Sequence[Any]]
     one: str
+    latest: Callable[[Store, Sequence[int]], dict[int, str]] | None = None
+
+    def versions(self, store: Store, ids: Sequence[int]) -> dict[int, str]:
+        """Of each of some rows, what tells whether somebody changes it after this."""
+        if self.latest is not None:
+            return self.latest(store, ids)
+        return {one: state for one, (state, _) in self.states(store, ids).items()}
 
     def states(self, store: Store, ids: Sequence[int]) -> States:
         """The state of each of some rows; there is none of a row that there is not."""
@@ -255,9 +268,19 @@ def _tickets(store: Store, ids: Sequence[int]) -> Sequence[Any]:
     return [known[one] for one in ids if one in known]
 
 
+def _message_versions(store: Store, ids: Sequence[int]) -> dict[int, str]:
+    with reading(store.engine) as connection:
+        latest = latest_changes(driver_of(connection), ids)
+    return {one: str(latest.get(one, 0)) for one in ids}
+
+
+def _ticket_versions(store: Store, ids: Sequence[int]) -> dict[int, str]:
+    return {one.id: version_of(one) for one in _tickets(store, ids)}
+
+
 KINDS: Mapping[str, Kind] = {
-    "messages": Kind(MESSAGE_COLUMNS, _messages, "message"),
-    "tickets": Kind(TICKET_COLUMNS, _tickets, "ticket"),
+    "messages": Kind(MESSAGE_COLUMNS, _messages, "message", _message_versions),
+    "tickets": Kind(TICKET_COLUMNS, _tickets, "ticket", _ticket_versions),
     "requests": Kind(REQUEST_COLUMNS, lambda store, ids: requests_of(store.engine, ids), "request"),
     "envelopes": Kind(ENVELOPE_COLUMNS, lambda store, ids: envelopes_of(store.engine, ids), "envelope"),
 }
@@ -344,51 +367,61 @@ def confirm(
     for name, value in (("why", why), ("to", to)):
         if name in tried.action.asks and not value.strip() and tried.action.name != "ticket":
             raise Problem("API_INVALID", "This field is needed.", target=name)
-    ids = [one.id for one in tried.changed]
-    about(request, f"{tried.action.name} {' '.join(map(str, ids))}")
+    seen = {one.id: one.seen for one in tried.changed}
+    about(request, f"{tried.action.name} {' '.join(map(str, seen))}")
     asked = Asked(by=person.name, why=why.strip() or "-", to=to.strip(), due=due)
     done = bench.latest(f"do {job.id}") or bench.start(
         f"do {job.id}",
         tried.action.title,
         person.name,
-        _work(bench.shared, tried.action, ids, asked, tried.back, rehearsed=False),
+        _work(bench.shared, tried.action, [*seen], asked, tried.back, seen),
     )
     return RedirectResponse(f"/trials/{done.id}", 303)
 
 
 def attempt(bench: Workbench, action: Action, ids: Sequence[int], by: str, back: str) -> Job:
     """A dry run of an action with rows of the list at a path."""
-    work = _work(bench.shared, action, ids, Asked(by=by), back, rehearsed=True)
+    work = _work(bench.shared, action, ids, Asked(by=by, rehearsed=True), back)
     return bench.start(f"{action.name} {by} {sorted(ids)}", action.title, by, work)
 
 
 def _work(
-    shared: Services, action: Action, ids: Sequence[int], asked: Asked, back: str, *, rehearsed: bool
+    shared: Services,
+    action: Action,
+    ids: Sequence[int],
+    asked: Asked,
+    back: str,
+    seen: Mapping[int, str] | None = None,
 ) -> Callable[[Job], Done]:
-    asked = structs.replace(asked, rehearsed=rehearsed)
+    """The work of an action, or of its dry run: of the rows that are still as they were seen, where they were."""
 
     def work(job: Job) -> Done:
         effects: list[Effect] = []
         job.step(0, len(ids))
-        with shared.rehearsing() if rehearsed else nullcontext(shared.store) as store:
+        kind = KINDS[action.of]
+        with shared.rehearsing() if asked.rehearsed else nullcontext(shared.store) as store:
+            now = kind.versions(store, ids)
+            others = {one for one in ids if seen is not None and now[one] != seen[one]}
             for some in _slices(store, action, ids):
-                with rehearsal(store.engine) if rehearsed else nullcontext():
-                    before = KINDS[action.of].states(store, some)
-                    notes = action.do(shared, store, some, asked)
-                    after = KINDS[action.of].states(store, some)
+                with rehearsal(store.engine) if asked.rehearsed else nullcontext():
+                    before = kind.states(store, some)
+                    own = [one for one in some if one not in others]
+                    notes = action.do(shared, store, own, asked) if own else {}
+                    after = kind.states(store, some)
                 effects += [
                     Effect(
                         id=one,
                         before=before[one][0],
                         after=after[one][0],
                         codes=after[one][1],
-                        note=notes.get(one, ""),
+                        note=MEANWHILE if one in others else notes.get(one, ""),
                         moved=before[one] != after[one],
+                        seen=now[one],
                     )
                     for one in some
                 ]
                 job.step(len(effects))
-        return Done(action=action, rehearsed=rehearsed, effects=tuple(effects), back=back)
+        return Done(action=action, rehearsed=asked.rehearsed, effects=tuple(effects), back=back)
 
     return work
 

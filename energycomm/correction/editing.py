@@ -70,6 +70,19 @@ class Examined(Struct, frozen=True, kw_only=True):
         return f"{told}; frees {len(self.freed)} message{'' if len(self.freed) == 1 else 's'}{lost}"
 
 
+class Unfit(UserError):
+    """An edit that is not fit to be stored.
+
+    Attributes:
+      seen: what it would come to.
+    """
+
+    def __init__(self, message_id: int, seen: Examined) -> None:
+        message = f"The edit of message {message_id} is not stored.\n{seen.words}"
+        super().__init__(message)
+        self.seen = seen
+
+
 def editable(store: Store, markets: Markets, message_id: int) -> str:
     """The Kernel XML of a stuck message, one attribute a line, to be edited.
 
@@ -83,14 +96,20 @@ def _case(store: Store, markets: Markets, message_id: int) -> Case:
     found = list(read_cases(store.engine, markets, [message_id]))
     if not found:
         raise UserError(f"There is no Kernel message {message_id}.", "`energycomm message list` lists them.")
-    if found[0].state not in STUCK:
-        raise UserError(f"Message {message_id} is {found[0].state}: only a stuck message is edited.")
-    if message_id not in stuck_ids(store.engine, (found[0].state,)):
+    case = found[0]
+    stuck = case.state in STUCK
+    if not stuck or message_id not in stuck_ids(store.engine, (case.state,)):
         with reading(store.engine) as connection:
             sql = "SELECT max(id) FROM kernel_message WHERE corrects = ? AND state <> 'withdrawn'"
             ((version,),) = driver_of(connection).rows(sql, (message_id,))
-        raise UserError(f"Message {message_id} was corrected before, by message {version}.", "Edit that one.")
-    return found[0]
+        if version is not None:
+            advice = "Edit that one." if stuck else "Look at that one."
+            raise UserError(f"Message {message_id} was corrected before, by message {version}.", advice)
+        raise UserError(
+            f"Message {message_id} is not stuck: only a stuck message is edited.",
+            f"`energycomm message show {message_id}` tells what became of it.",
+        )
+    return case
 
 
 def examine(store: Store, writer: BatchWriter, message_id: int, xml: str) -> Examined:
@@ -199,7 +218,7 @@ def edit(
         return campaign.show(store, known)
     seen, item = _examined(store, writer, _case(store, writer.markets, message_id), xml)
     if not seen.fit or item is None:
-        raise UserError(f"The edit of message {message_id} is not stored.\n{seen.words}")
+        raise Unfit(message_id, seen)
     number = campaign.start(store, None, [item], by=by, why=why, key=key)
     if four_eyes:
         return campaign.show(store, number)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from energycomm.correction.analysis import Judged
 from energycomm.eis import tables
-from energycomm.eis.bulk import driver_of
+from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.states import TICKET_STATES
 from energycomm.eis.store import Store, StoreTransaction
@@ -234,6 +234,13 @@ def tickets(
     return found
 
 
+_COLUMN_OF = {"due": "due_at"}
+
+
+class Changed(Exception):
+    """Somebody else changed it after it was read: nothing is changed."""
+
+
 def change_ticket(
     store: Store,
     ticket_id: int,
@@ -242,11 +249,21 @@ def change_ticket(
     owner: str | None = None,
     due: datetime | None = None,
     link: str | None = None,
+    emptied: Collection[Literal["owner", "due", "link"]] = (),
+    seen: Ticket | None = None,
 ) -> Ticket:
     """Change what is given of a ticket.
 
+    Args:
+      store: the EIS.
+      ticket_id: which.
+      state, owner, due, link: what it is to have; None leaves what there is.
+      emptied: what it is to have no more.
+      seen: the ticket as it was read; None where that does not matter.
+
     Raises:
       UserError: there is none, no such state, or the link leads nowhere that a browser may go.
+      Changed: its state, owner, due date or link is another than was seen.
     """
     if state is not None and state not in TICKET_STATES:
         raise UserError(f"{state!r} is no state of a ticket.", f"States: {', '.join(TICKET_STATES)}.")
@@ -256,16 +273,28 @@ def change_ticket(
     if fault is not None:
         found = f"{link[:60]}…" if link is not None and len(link) > 60 else link
         raise UserError(f"{found!r} is no link: {fault}.", "Write it as https://tracker.example/TICKET-1.")
-    closed = now_micros() if state == "closed" else None
+    wanted: dict[str, Any] = {_COLUMN_OF.get(name, name): None for name in emptied}
+    if state is not None:
+        wanted |= {"state": state, "closed_at": now_micros() if state == "closed" else None}
+    if owner is not None:
+        wanted["owner"] = owner[:120]
+    if due is not None:
+        wanted["due_at"] = micros(due)
+    if link is not None:
+        wanted["link"] = link
+    t = tables.ticket.c
+    query = tables.ticket.update().where(t.id == ticket_id)
+    if seen is not None:
+        due_at = None if seen.due is None else micros(seen.due)
+        query = query.where(
+            t.state == seen.state,
+            t.owner.is_not_distinct_from(seen.owner),
+            t.due_at.is_not_distinct_from(due_at),
+            t.link.is_not_distinct_from(seen.link),
+        )
     with store.transaction() as tx:
-        if state is not None:
-            tx.driver.run("UPDATE ticket SET state = ?, closed_at = ? WHERE id = ?", (state, closed, ticket_id))
-        if owner is not None:
-            tx.driver.run("UPDATE ticket SET owner = ? WHERE id = ?", (owner[:120], ticket_id))
-        if due is not None:
-            tx.driver.run("UPDATE ticket SET due_at = ? WHERE id = ?", (micros(due), ticket_id))
-        if link is not None:
-            tx.driver.run("UPDATE ticket SET link = ? WHERE id = ?", (link, ticket_id))
+        if wanted and tx.connection.execute(query.values(wanted)).rowcount == 0:
+            raise Changed
     return tickets(store, ticket_id=ticket_id)[0]
 
 
@@ -291,13 +320,41 @@ DELEGABLE = ("rejected", "engine_error", "delegated")
 """States of the messages that a colleague can be given."""
 
 
-def delegate(store: Store, message_ids: Sequence[int], to: str, by: str, text: str) -> list[int]:
-    """Give stuck messages to a colleague, with a note; the ids that were given."""
+def latest_changes(driver: Driver, message_ids: Sequence[int]) -> dict[int, int]:
+    """Message -> number of the latest change of its state: another one tells that something happened to it."""
+    sql = "SELECT message_id, max(id) FROM state_change WHERE true"
+    return dict(driver.matching(sql, message_ids, "message_id", "GROUP BY message_id"))
+
+
+def delegate(
+    store: Store, message_ids: Sequence[int], to: str, by: str, text: str, seen: Mapping[int, int] | None = None
+) -> list[int]:
+    """Give stuck messages to a colleague, with a note.
+
+    Args:
+      store: the EIS.
+      message_ids: the messages.
+      to: the colleague.
+      by: who gives them.
+      text: of the note.
+      seen: their latest changes as they were read, see `latest_changes`; None where that does not matter.
+
+    Returns:
+      The ids that were given.
+
+    Raises:
+      Changed: something happened to one of them after it was read.
+    """
     now = now_micros()
     with store.transaction() as tx:
         rows = tx.driver.matching("SELECT id, state, waits_for FROM kernel_message WHERE true", message_ids, "id")
         chosen = [row for row in rows if row[1] in DELEGABLE]
+        # Whoever does the same at this moment waits here for the other.
         tx.set_states([(row[0], "delegated", row[2], None) for row in chosen])
+        if seen is not None:
+            latest = latest_changes(tx.driver, message_ids)
+            if any(latest.get(number, 0) != seen.get(number, 0) for number in message_ids):
+                raise Changed
         why = f"to {to}: {text}"
         tx.insert(tables.state_change, [change_row(row[0], row[1], "delegated", now, why, by) for row in chosen])
         told = {"at": now, "by": by[:120], "assignee": to[:120], "text": text}

@@ -25,7 +25,7 @@ from babel.messages.pofile import read_po, write_po
 from lxml import etree
 
 from energycomm import fielderrors, finding
-from energycomm.billing.period import BLOCKING, NOTED
+from energycomm.billing.period import BLOCKING, NOTED, SIDES
 from energycomm.console.failures import AT_ONCE
 from energycomm.console.lifeline import LANES
 from energycomm.console.view import STATES
@@ -99,7 +99,7 @@ MARKED: Keywords = {"wording": None, "wordings": (1, 2)}
 """Functions that mark one that is shown elsewhere."""
 
 SENTENCES = (
-    *("webservice/**/*.py", "console/*.py", "correction/**/*.py", "choices.py", "errors.py", "finding.py"),
+    *("webservice/**/*.py", "console/*.py", "correction/**/*.py", "choices.py", "errors.py", "finding.py", "links.py"),
     *("billing/*.py", "erasure/*.py", "export/*.py", "invoicing/*.py", "portfolio/*.py"),
     *("eis/archive.py", "eis/away.py", "eis/browsing.py", "eis/changelog.py", "eis/envelopes.py"),
     *("eis/database.py", "eis/particulars.py", "eis/views.py", "eis/fitting.py"),
@@ -126,13 +126,14 @@ MAKERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("Refusal", "Script", "Parameter"), ()),
     "refusal": (3,),
     "refuse": (2, 3),
+    "_remark": (1,),
     "AdapterCode": (3,),
     "Code": (2,),
     "Stored": (0, 2),
 }
 """What makes them -> places of the arguments that are texts, None for all; beside those whose name is one of `TOLD`."""
 
-TOLD = ("advice", "detail", "expected", "note", "words", "message", "why", "others", "what", "title", "help")
+TOLD = ("advice", "detail", "expected", "note", "words", "message", "why", "others", "what", "title", "help", "source")
 """Names of arguments, and of variables of such files, that hold texts."""
 
 HEADER = """# `python -m energycomm.documentation.texts` brings this file up to date; docs/texts.md.
@@ -308,7 +309,10 @@ def declared() -> Iterator[Text]:
         "actions of campaigns": ACTIONS.values(),
         "checks of invoices": CHECKS.values(),
         "columns of disputes": DISPUTES,
-        "remarks on a billing period": (BLOCKING | NOTED).values(),
+        "remarks on a billing period": (
+            *(BLOCKING | NOTED).values(),
+            *(text for side in SIDES.values() for text in (side, f"{{0}} of the {side}")),
+        ),
         "kinds found": finding.KINDS,
         "fields found": sorted(finding.FIELDS),
         "how it fits": HOW,

@@ -131,7 +131,12 @@ def _reasons(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     i = tables.incident.c
     first = select(func.min(i.id)).where(i.envelope_id.in_(ids), i.severity == "error").group_by(i.envelope_id)
     query = select(i.envelope_id, i.code, i.expected).where(i.id.in_(first))
-    return {row[0]: f"{row[1]}: expected {row[2]}" if row[2] else row[1] for row in connection.execute(query)}
+    return {number: _reason(code, expected) for number, code, expected in connection.execute(query)}
+
+
+def _reason(code: str, expected: str | None) -> str:
+    words = f"{code}: expected {expected}"
+    return words if expected else code
 
 
 def envelopes_query(

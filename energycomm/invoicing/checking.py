@@ -23,6 +23,7 @@ from energycomm.invoicing.settlement import Charge, Entry, Place, correcting, se
 from energycomm.kernel.counting import counted
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from energycomm.kernel.parts import ChargeLine
+from energycomm.texts import wording
 
 CENT = Decimal("0.01")
 DAY = timedelta(days=1)
@@ -98,13 +99,16 @@ class PointFacts(Struct):
     def terms_words(self, days: Sequence[date]) -> str:
         """Since when the terms of some days hold."""
         since = {one.since for day in days if (one := self.terms_on(day)) is not None}
-        return "contract since " + ", ".join(one.isoformat() for one in sorted(since))
+        return wording("contract since {0}").format(", ".join(one.isoformat() for one in sorted(since)))
 
     @property
     def supply_words(self) -> str:
         """When the point was ours."""
-        return "supply " + ", ".join(
-            f"from {first}" if last is None else f"from {first} to {last}" for first, last in self.supplied
+        return ", ".join(
+            wording("supply from {0}").format(first)
+            if last is None
+            else wording("supply from {0} to {1}").format(first, last)
+            for first, last in self.supplied
         )
 
     def supplies(self, day: date) -> bool | None:
@@ -182,12 +186,16 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
             charged=counted(general.charges or 0, "charge"),
             expected=counted(there, "charge"),
             euros=over,
-            source="the detail files",
+            source=wording("the detail files"),
         )
     elif abs(over) > CENT:
         words = f"{net} EUR", f"{content.net} EUR"
         yield InvoiceFinding(
-            check="net", charged=words[0], expected=words[1], euros=over, source="the charges of the detail files"
+            check="net",
+            charged=words[0],
+            expected=words[1],
+            euros=over,
+            source=wording("the charges of the detail files"),
         )
     gross = general.total_including_tax
     if net is not None and general.total_tax is not None and gross is not None:
@@ -199,7 +207,7 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
                 charged=f"{gross} EUR",
                 expected=f"{due} EUR",
                 euros=gross - due,
-                source="its totals without tax and of the tax",
+                source=wording("its totals without tax and of the tax"),
             )
     if complete and general.total_tax is not None:
         tax = _tax(lines)
@@ -209,7 +217,7 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
                 charged=f"{general.total_tax} EUR",
                 expected=f"{tax} EUR",
                 euros=general.total_tax - tax,
-                source="the lines by their tax rates",
+                source=wording("the lines by their tax rates"),
             )
     if complete:
         for part in content.parts:
@@ -250,7 +258,7 @@ def _recapitulated(part: GridInvoice, lines: Sequence[ChargeLine]) -> Iterator[I
                 charged=f"{sums.get(key, ZERO)} EUR",
                 expected=f"{there.get(key, ZERO)} EUR",
                 euros=ZERO,  # the sums are not paid: their difference from the lines is
-                source="the lines of the detail files",
+                source=wording("the lines of the detail files"),
             )
 
 
@@ -560,7 +568,8 @@ def _measured(
         energy = metered.energies.get(name)
         if energy is not None and within and _covers(within, metered):
             done.update(within)
-            yield within, energy, f"energy of the readings from {metered.first} to {metered.last + DAY}"
+            words = wording("energy of the readings from {0} to {1}").format(metered.first, metered.last + DAY)
+            yield within, energy, words
     run: list[tuple[date, date]] = []
     for span in spans:
         if run and span[0] != run[-1][1] + DAY:
@@ -573,7 +582,7 @@ def _measured(
         if run and facts.counts.knows(name, span[1] + DAY):
             charges = facts.counts.between(name, run[0][0], span[1] + DAY)
             if charges is not None:
-                yield run, charges, f"indexes of {run[0][0]} and {span[1] + DAY}"
+                yield run, charges, wording("indexes of {0} and {1}").format(run[0][0], span[1] + DAY)
             run = []
 
 

@@ -7,7 +7,7 @@ from msgspec import structs
 from energycomm.invoicing.checking import InvoiceFinding
 from energycomm.invoicing.gathering import CheckedInvoice
 from energycomm.invoicing.words import CHECKS, value_in
-from energycomm.texts.catalogues import translate
+from energycomm.texts.catalogues import translate, translate_sentence
 
 HEAD = ("check", "access point", "charge", "line", "first day", "last day", "charged", "expected", "euros")
 """Columns of a finding."""
@@ -45,6 +45,6 @@ def disputes(invoice: CheckedInvoice, language: str = "en") -> list[tuple[object
             one, charged=value_in(one.charged, language), expected=value_in(one.expected, language)
         )
         why = translate(CHECKS[one.check], language)
-        more = (why, one.label or "", one.source or "", dated, invoice.currency)
+        more = (why, one.label or "", translate_sentence(one.source or "", language), dated, invoice.currency)
         rows.append((invoice.invoice, *cells(values), *more))
     return rows

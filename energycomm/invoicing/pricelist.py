@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from energycomm.errors import UserError
 from energycomm.kernel.parts import ChargeLine
+from energycomm.texts import wording
 
 PRICES, RATES, LINES = "grid_prices.csv", "tax_rates.csv", "charge_lines.csv"
 UNITS = "charge_units.csv"
@@ -135,7 +136,9 @@ def _dated(value: Decimal, row: dict[str, str], place: str) -> Dated:
 
 
 def _told(one: Dated) -> str:
-    return f"{one.source}, from {one.since}" + ("" if one.until == date.max else f" to {one.until}")
+    if one.until == date.max:
+        return wording("{0}, from {1}").format(one.source, one.since)
+    return wording("{0}, from {1} to {2}").format(one.source, one.since, one.until)
 
 
 def _number(text: str, place: str) -> Decimal:

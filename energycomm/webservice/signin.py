@@ -67,9 +67,17 @@ def local(then: str) -> str:
 
 
 @router.get("/login")
-def page(request: Request, shared: Annotated[Services, Depends(services)], then: str = "/") -> Response:
-    """The sign-in page."""
-    return show(request, shared, local(then))
+def page(
+    request: Request,
+    shared: Annotated[Services, Depends(services)],
+    person: Annotated[Person | None, Depends(identify)],
+    then: str = "/",
+) -> Response:
+    """The sign-in page; who is signed in, on the way back or in another tab, is led on."""
+    back = local(then)
+    if person is None:
+        return show(request, shared, back)
+    return RedirectResponse("/" if back.startswith("/login") else back, 303)
 
 
 def passwords_count(shared: Services) -> bool:

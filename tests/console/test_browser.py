@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 from playwright import sync_api as playwright
 
+from energycomm.correction.analysis import Judged
+from energycomm.correction.cases import read_cases
+from energycomm.correction.evidence import evidence_of
+from energycomm.correction.tickets import change_ticket, make_tickets, tickets
 from energycomm.eis.database import writing
 from energycomm.eis.messages import MessageFilter, list_messages
 from energycomm.webservice.roles import Role
-from tests.console.onlooker import LAPTOP, settled
+from tests.console.onlooker import LAPTOP, SMALL_PHONE, settled
 from tests.console.scene import CODE, FAILING, ODD, WRONG
 from tests.webservice.conftest import Site
 
@@ -86,18 +90,98 @@ def test_what_was_typed_outlives_a_session_that_ends_meanwhile(page: Any, lite: 
     page.fill("input[name=why]", "unit confirmed by telephone")
     page.context.clear_cookies()
     page.click("text=Save and replay")
-    page.wait_for_load_state()
-    page.goto(f"/messages/{number}/edit")
-    page.fill("input[name=token]", lite.token(Role.CONSULTANT))
-    page.click("button.main")
+    seen(page, "text=Your session is over.")
+    signed_in_again(page, lite)
     page.wait_for_url(f"**/messages/{number}/edit")
     seen(page, "[data-restored]:not([hidden])")
     assert 'unit="kWh"' in page.input_value("#xml")
-    page.fill("input[name=why]", "unit confirmed by telephone")
+    assert page.input_value("input[name=why]") == "unit confirmed by telephone"
     page.click("text=Save and replay")
     seen(page, "#progress .chip.w-done")
     assert state_of(lite, WRONG[0]) == "treated"
-    assert page.evaluate("Object.keys(sessionStorage).filter((name) => name.startsWith('draft'))") == []
+    assert drafts(page) == []
+
+
+def signed_in_again(page: Any, site: Site) -> None:
+    """From the page that says that the session is over."""
+    page.get_by_role("main").get_by_role("link", name="Sign in").click()
+    page.fill("input[name=token]", site.token(Role.CONSULTANT))
+    page.click("button.main")
+
+
+def drafts(page: Any) -> list[str]:
+    """What the tab keeps."""
+    found: list[str] = page.evaluate("Object.keys(sessionStorage).filter((name) => name.startsWith('draft'))")
+    return found
+
+
+def ticket_of(site: Site) -> int:
+    """A ticket of anna's for the messages with the wrong unit."""
+    ids = [one.id for one in list_messages(site.store.engine, MessageFilter(codes=(CODE,))).messages]
+    cases = read_cases(site.store.engine, site.app.state.services.gateway.markets, ids)
+    (number,) = make_tickets(site.store, [Judged(case, evidence_of(case)) for case in cases], "anna", owner="anna")
+    return number
+
+
+def test_a_note_for_a_ticket_outlives_a_session_that_ends_and_overwrites_nothing(page: Any, lite: Site) -> None:
+    """What a colleague changed meanwhile stays; a draft is what was typed, not the form."""
+    number = ticket_of(lite)
+    page.goto(f"/tickets/{number}")
+    page.fill("textarea[name=note]", "the operator was asked")
+    page.context.clear_cookies()
+    page.click("button:has-text('Save')")
+    change_ticket(lite.store, number, state="waiting", owner="ben")
+    signed_in_again(page, lite)
+    page.wait_for_url(f"**/tickets/{number}")
+    seen(page, "[data-restored]:not([hidden])")
+    assert page.input_value("textarea[name=note]") == "the operator was asked"
+    assert (page.input_value("select[name=state]"), page.input_value("input[name=owner]")) == ("waiting", "ben")
+    page.click("button:has-text('Save')")
+    seen(page, ".notes:has-text('the operator was asked')")
+    assert page.input_value("textarea[name=note]") == ""
+    assert drafts(page) == []
+    assert [(one.state, one.owner) for one in tickets(lite.store)] == [("waiting", "ben")]
+
+
+def test_a_form_that_is_sent_twice_is_done_once(page: Any, lite: Site) -> None:
+    """By a double click, and by going back to it and sending it again."""
+    number = ticket_of(lite)
+    page.goto(f"/tickets/{number}")
+    page.fill("textarea[name=note]", "asked once")
+    page.dblclick("button:has-text('Save')")
+    seen(page, ".notes:has-text('asked once')")
+    assert page.locator(".notes li").count() == 1
+    page.go_back()
+    page.wait_for_load_state()
+    assert page.input_value("textarea[name=note]") == ""
+    page.go_forward()
+    assert page.locator(".notes li").count() == 1
+    # As a browser shows a page that it kept whole: the form can be sent again.
+    page.evaluate("""() => {
+      const button = document.querySelector("form.stack button");
+      button.disabled = true;
+      button.dataset.sent = "";
+      window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+    }""")
+    assert page.locator("form.stack button").is_enabled()
+
+
+def test_back_leads_past_the_sign_in(page: Any, lite: Site) -> None:
+    """Who is signed in is not asked again: not on the way back, and not in another tab."""
+    page.goto("/tickets")
+    page.go_back()
+    page.wait_for_url("**/failures")
+    page.go_back()
+    page.wait_for_load_state()
+    assert page.locator("input[name=token]").count() == 0
+    tab = page.context.new_page()
+    tab.goto("/login?then=/tickets")
+    assert tab.url.endswith("/tickets")
+    tab.get_by_role("button", name="Sign out").click()
+    tab.wait_for_url("**/login")
+    # The other tab does not know yet.
+    page.goto("/tickets")
+    page.wait_for_url("**/login?then=/tickets")
 
 
 def test_the_search_suggests_while_one_types(page: Any) -> None:
@@ -226,3 +310,26 @@ def test_rows_are_chosen_by_keyboard_and_mouse(page: Any, lite: Site) -> None:
     seen(page, f"text={FAILING} messages were judged again, 0 with another outcome.")
     page.get_by_role("link", name="Back to the list").click()
     page.wait_for_url(f"**/messages?code={CODE}")
+
+
+@pytest.mark.parametrize("language", ["fr", "nl"])
+def test_pages_fit_a_phone_in_languages_of_longer_words(page: Any, lite: Site, language: str) -> None:
+    """The smallest phone; the head of the page is on each of them."""
+    page.goto(f"/preferences?language={language}&then=/")
+    page.set_viewport_size(SMALL_PHONE)
+    stuck = list_messages(lite.store.engine, MessageFilter(codes=(CODE,))).messages[0].id
+    points = f"/access-points/FR/{ODD}"
+    wide = {}
+    for path in (
+        "/",
+        "/failures",
+        f"/failures/code/{CODE}",
+        f"/messages/{stuck}",
+        points,
+        f"/tickets/{ticket_of(lite)}",
+    ):
+        page.goto(path)
+        settled(page)
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > SMALL_PHONE["width"]:
+            wide[path] = width
+    assert wide == {}

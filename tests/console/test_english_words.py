@@ -261,6 +261,24 @@ def test_what_a_script_says_of_itself_is_translated(lite: Site, language: str) -
             "début du contrat K1 déduit de 2 messages en attente",
             "begin van contract K1 afgeleid uit 2 wachtende berichten",
         ),
+        (
+            "XML_TRUNCATED: expected the document to its end",
+            "XML_TRUNCATED : attendu le document jusqu'à sa fin",
+            "XML_TRUNCATED: verwacht het document tot het eind",
+        ),
+        (
+            "TURPE 7, from 2025-08-01 to 2026-07-31; TURPE 8, from 2026-08-01",
+            "TURPE 7, du 2025-08-01 au 2026-07-31; TURPE 8, à partir du 2026-08-01",
+            "TURPE 7, van 2025-08-01 tot 2026-07-31; TURPE 8, vanaf 2026-08-01",
+        ),
+        (
+            "BASE (DI000001) of the distributor's grid has no reading on 2026-01-10: 45278 kWh is interpolated from "
+            "2026-01-05 and 2026-02-03.",
+            "BASE (DI000001) de la grille du distributeur : aucun relevé au 2026-01-10 ; 45278 kWh interpolés entre le "
+            "2026-01-05 et le 2026-02-03.",
+            "BASE (DI000001) van het rooster van de netbeheerder heeft geen meterstand op 2026-01-10: 45278 kWh is "
+            "geïnterpoleerd uit 2026-01-05 en 2026-02-03.",
+        ),
         ("one of supplier, XYZ", "un de : supplier, XYZ", "een van supplier, XYZ"),
         (
             "'x' is no state of a ticket. Known are: open, closed.",

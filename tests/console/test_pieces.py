@@ -172,8 +172,11 @@ def test_a_code_of_the_market_is_marked_where_the_field_is_read_from() -> None:
 
 
 def test_an_instant_of_a_finding_is_found_however_the_market_wrote_it() -> None:
-    """Findings say instants in legal time: Brussels is an hour ahead of UTC in winter."""
-    for written in ("2025-12-01T00:00:00+01:00", "2025-11-30T23:00:00Z", "202512010000"):
+    """Findings say instants in legal time: Brussels is an hour ahead of UTC in winter. EDIFACT: two are a period."""
+    utc = "DTM+735:?+0000:406'"
+    periods = (f"{utc}DTM+324:202511302300202512010000:Z13'", f"{utc}DTM+324:202510312300202511302300:719'")
+    for written in ("2025-12-01T00:00:00+01:00", "2025-11-30T23:00:00Z", "202512010000", *periods):
         found = cut(f"<a><b>{written}</b></a>".encode(), "x", None, (), ["2025-12-01 00:00"], ZONE, alone=True)
         (marked,) = (words for words, mark in found.parts if mark)
         assert marked in written
+        assert written not in periods or marked == "202511302300"

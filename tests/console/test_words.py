@@ -10,7 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from energycomm.console import STATIC
+from energycomm.console.access_points import told
 from energycomm.console.view import Taste, Words
+from energycomm.eis.timeline import Entry
 from energycomm.market.legaltime import LegalTime
 from energycomm.texts.catalogues import translate, wanted
 
@@ -47,6 +49,17 @@ def test_numbers_and_days_are_written_as_the_reader_does(language: str, number: 
     assert (words.many(1234567), words.when(at, "NL"), words.day(at, "NL")) == (number, instant, day)
     assert words.day(datetime(2026, 3, 30, 22, tzinfo=UTC), "NL") == day
     assert (words.many(None), words.when(None), words.day(None), words.many(0)) == ("", "", "", "0")
+
+
+def test_what_holds_several_things_is_told_without_signs_of_a_program() -> None:
+    """A contract with powers by time class, and one without."""
+    words = Words(Taste("nl", "auto", LegalTime({"FR": ZoneInfo("Europe/Paris")}, UTC)))
+    powers = [{"name": "HP", "power": 9.0, "unit": "kVA"}, {"name": "HC", "power": 12.5, "unit": None}]
+    content = {"reference": "K1", "powers": powers}
+    entry = Entry(at=None, what="contract", message_id=1, content=content)
+    assert told(entry, words, "FR").endswith(": HP 9.0 kVA; HC 12.5")
+    bare = Entry(at=None, what="contract", message_id=1, content=content | {"powers": []})
+    assert told(bare, words, "FR").endswith(": K1")
 
 
 def test_terms_of_the_store_are_said_in_words_of_the_reader() -> None:

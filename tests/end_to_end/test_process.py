@@ -112,6 +112,32 @@ def test_hostile_files_get_their_codes_and_harm_no_neighbour(place: Places, fren
     assert "Traceback" not in answer.err
 
 
+def test_what_could_not_be_read_is_named_with_its_cause(place: Places) -> None:
+    """A path that is not there, and files of several sorts: each by its name and why, at once and in the list later."""
+    here = place()
+    inbox = here.folder / "inbox"
+    inbox.mkdir()
+    contents = {"noise.zip": b"\x00\x01\x02", "text.txt": b"good morning", "cut.xml": b"<a><b>", "nothing.xml": b""}
+    for name, content in contents.items():
+        (inbox / name).write_bytes(content)
+    answer = here("process", here.folder / "nonexist", inbox)
+    assert answer.code == 2
+    told = answer.out + answer.err
+    lines = {name: [line for line in told.splitlines() if name in line] for name in (*contents, "nonexist")}
+    assert {name: len(found) for name, found in lines.items()} == dict.fromkeys(lines, 1)
+    causes = {
+        "nonexist": "No such file",
+        "nothing.xml": "0 bytes",
+        "cut.xml": "end of data",
+        "text.txt": "good morning",
+    }
+    assert [name for name, cause in causes.items() if cause not in lines[name][0]] == []
+    listed = here("envelope", "list", "--state", "failed").out.splitlines()
+    codes = dict(here.rows("SELECT e.name, i.code FROM envelope e JOIN incident i ON i.envelope_id = e.id"))
+    assert sorted(codes) == sorted(contents)
+    assert [name for name, code in codes.items() if not any(name in one and code in one for one in listed)] == []
+
+
 def test_one_bad_transaction_does_not_harm_its_neighbours(place: Places, french: Path) -> None:
     """A PRM that the schema refuses is refused alone, explained, and the others are digested."""
     here = place()

@@ -66,8 +66,14 @@ document.addEventListener("submit", (event) => {
   // A second click sends nothing: the first one is on its way.
   if (event.target.method === "post") {
     if (event.submitter?.matches("[data-stays]")) return; // a file: the page stays
-    for (const button of event.target.querySelectorAll("button:not([type])")) setTimeout(() => { button.disabled = true; });
+    for (const button of event.target.querySelectorAll("button:not([type])")) setTimeout(() => { button.disabled = true; button.dataset.sent = ""; });
   }
+});
+
+// Back to a form that was sent, as the browser kept it: it can be sent again.
+window.addEventListener("pageshow", () => {
+  leaving = false;
+  for (const button of document.querySelectorAll("button[data-sent]")) button.disabled = false;
 });
 
 // What was refused is in sight as soon as the market's text is there.
@@ -94,32 +100,59 @@ document.addEventListener("htmx:afterSettle", (event) => {
   held = null;
 });
 
-// What was typed into a message is not lost by going away; saving it is no going away.
-let leaving = false;
-document.addEventListener("submit", (event) => { leaving = !event.defaultPrevented; });
-window.addEventListener("beforeunload", (event) => {
-  const typed = [...document.querySelectorAll("textarea")].some((one) => one.value !== one.defaultValue);
-  if (typed && !leaving) event.preventDefault();
-});
+// What was typed outlives a session that ends meanwhile: this tab keeps what differs from the form as it came, until it
+// is saved or given up, or its person signs out. It was saved when the next page neither refuses it nor is the same form.
+const written = document.querySelector("form[data-draft]");
+const refused = document.querySelector("[data-refused]") !== null;
+const draftOf = (form) => `draft ${form.dataset.draft}`;
+const fields = (form) => [...form.elements].filter((one) => one.name && one.type !== "hidden");
+const cameAs = (one) => (one.options ? ([...one.options].find((each) => each.defaultSelected) || one.options[0])?.value : one.defaultValue);
+const typedInto = (form) => fields(form).filter((one) => one.value !== cameAs(one));
 
-// What was typed outlives a session that ends meanwhile: this tab keeps it until it is saved or given up, or its person
-// signs out.
-const written = document.querySelector("textarea[data-draft]");
-if (written) {
-  const name = `draft ${written.dataset.draft}`;
-  const kept = sessionStorage.getItem(name);
-  if (kept !== null && kept !== written.value) {
-    written.value = kept;
-    document.querySelector("[data-restored]").hidden = false;
+function keptDraft(name) {
+  try {
+    return JSON.parse(sessionStorage.getItem(name));
+  } catch {
+    return null; // it is none of ours
   }
-  written.addEventListener("input", () => sessionStorage.setItem(name, written.value));
-  written.form.addEventListener("submit", () => sessionStorage.setItem("sent", name));
-  document.querySelector("[data-gives-up]").addEventListener("click", () => { leaving = true; sessionStorage.removeItem(name); });
-} else if (window.location.pathname.startsWith("/campaigns/")) {
-  sessionStorage.removeItem(sessionStorage.getItem("sent"));
+}
+
+function keepDraft() {
+  const values = Object.fromEntries(typedInto(written).map((one) => [one.name, one.value]));
+  try {
+    sessionStorage.setItem(draftOf(written), JSON.stringify({ version: written.dataset.version, values }));
+  } catch {
+    // More than a browser keeps: it is as it was without drafts.
+  }
+}
+
+const sent = sessionStorage.getItem("sent");
+sessionStorage.removeItem("sent");
+if (sent !== null && !refused) {
+  const again = written && draftOf(written) === sent && keptDraft(sent)?.version === written.dataset.version;
+  if (!again) sessionStorage.removeItem(sent);
+}
+if (written) {
+  const kept = keptDraft(draftOf(written));
+  if (kept && !refused) {
+    for (const one of fields(written)) if (one.name in kept.values) one.value = kept.values[one.name];
+    const told = written.querySelector("[data-restored]");
+    if (told) told.hidden = !typedInto(written).length;
+  }
+  written.addEventListener("input", keepDraft);
+  written.addEventListener("submit", () => { keepDraft(); sessionStorage.setItem("sent", draftOf(written)); });
+  written.querySelector("[data-gives-up]")?.addEventListener("click", () => { leaving = true; sessionStorage.removeItem(draftOf(written)); });
 }
 document.addEventListener("submit", (event) => {
   if (event.target.getAttribute("action")?.endsWith("/logout")) sessionStorage.clear();
+});
+
+// It is not lost by going away either; saving it is no going away.
+let leaving = false;
+document.addEventListener("submit", (event) => { leaving = !event.defaultPrevented; });
+window.addEventListener("beforeunload", (event) => {
+  const texts = [...document.querySelectorAll("textarea")].some((one) => one.value !== cameAs(one));
+  if (!leaving && (texts || (written && typedInto(written).length))) event.preventDefault();
 });
 
 // A frame that scrolls is reached by keyboard, under the heading that it stands below.

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 from pydantic import Field, field_validator
 
-from energycomm.correction.tickets import Ticket, change_ticket, tickets
+from energycomm.correction.tickets import Changed, Ticket, change_ticket, tickets
 from energycomm.eis.states import TicketState
 from energycomm.links import LONGEST, fault_of_link
 from energycomm.pipeline.listsearch import TicketSearch
@@ -80,9 +80,21 @@ def change(
     """Owner, due date, state, link. 412 if somebody else changed it after it was read."""
     seen = find(shared, number)
     about(request, f"ticket {number} {body.model_dump_json(exclude_none=True)}")
+    changed = Problem("API_CHANGED", f"Ticket {number} was changed meanwhile.", advice="Look at it again.")
     if if_match is not None and not unchanged(request, seen):
-        raise Problem("API_CHANGED", f"Ticket {number} was changed meanwhile.", advice="Look at it again.")
-    done = change_ticket(shared.store, number, state=body.state, owner=body.owner, due=body.due, link=body.link)
+        raise changed
+    try:
+        done = change_ticket(
+            shared.store,
+            number,
+            state=body.state,
+            owner=body.owner,
+            due=body.due,
+            link=body.link,
+            seen=None if if_match is None else seen,
+        )
+    except Changed:
+        raise changed from None
     return answer(done, 200, {"ETag": tag_of(done)})
 
 

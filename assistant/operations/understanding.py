@@ -231,6 +231,8 @@ def _spell(got: Understood, lexicon: Lexicon) -> None:
 
 
 SHORTEST_PART = 4
+STANDARD = "standaard"
+"""Dutch joins it to the word for what it is the default of: standaardpoort."""
 
 
 def _decompose(got: Understood, lexicon: Lexicon) -> None:
@@ -241,6 +243,8 @@ def _decompose(got: Understood, lexicon: Lexicon) -> None:
         parts: tuple[str, ...] = ()
         if place not in known and len(token) > 2 * SHORTEST_PART and token.isalpha() and token not in lexicon.spoken():
             parts = _parts_of(token)
+        elif token.startswith(STANDARD) and len(token) > len(STANDARD) + SHORTEST_PART - 1:
+            parts = (STANDARD, token.removeprefix(STANDARD).removeprefix("waarde") or "waarde")
         tokens += parts or (token,)
     got.tokens = tokens
 
@@ -333,7 +337,9 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         name = f"{found[1]}-{found[2]}{found[3]}".upper()
         if name.lower() in lexicon.rules:
             return put(("code", name))
-        if "-" in found.group() or "_" in found.group():
+        apart = found.group(2, 3)
+        elsewhere = any("".join(apart).lower() in names for names in (lexicon.types, lexicon.ebix, lexicon.codes))
+        if "-" in found.group() or "_" in found.group() or (name[:2] in lexicon.markets and not elsewhere):
             return put(("unknown_code", name))
         return found.group()
 
@@ -366,6 +372,9 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
                 hits.append((slot, known[low]))
         if word in markets or (word.upper() in markets and not is_question_word(low)):
             hits.append(("market", word.upper()))
+        head, _, tail = word.partition("-")
+        if not hits and tail.isalpha() and "_" in head and head.lower() in sets:
+            return put(("set", sets[head.lower()])) + tail  # rejection_in-regels
         if not hits and _VERSION.fullmatch(word):
             hits.append(("version", word))
         if not hits and (_LIST.fullmatch(word) or _SCRIPT.fullmatch(word)):
@@ -406,8 +415,8 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
     """A word of a longer name is not what it is alone: the list of `code list`, the request of `switch request`."""
     names = [
         one for one in found
-        if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list")
-        or (one.slot, one.value) == ("field", "field")
+        if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list", "number_is")
+        or (one.slot, one.value) in (("field", "field"), ("intent", "top"))
     ]  # fmt: skip
 
     def inside(one: Match) -> bool:
@@ -421,7 +430,9 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
             for other in names
         )
 
-    weak = ("thing", "subject", "kind", "intent", "state", "class", "group", "field", "severity", "direction")
+    weak = (
+        "thing", "subject", "kind", "intent", "state", "class", "group", "field", "severity", "direction", "market",
+    )  # fmt: skip
     return [one for one in found if one.slot not in weak or not inside(one)]
 
 

@@ -204,8 +204,6 @@ def stored(slots: Slots) -> Read:
         return None
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
-    if thing == "envelope" and slots.has("subject", "rule") and slots.has("field", "file"):
-        return None  # files of rules
     if thing is None or _of_states(slots, thing):
         return None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
@@ -263,7 +261,9 @@ def stored(slots: Slots) -> Read:
 
 
 def _of_states(slots: Slots, thing: str) -> bool:
-    """Whether it asks about states themselves, which are documented, or about two of a message after each other."""
+    """Whether it asks about files of rules, states themselves, or two states of a message after each other."""
+    if thing == "envelope" and slots.has("subject", "rule") and slots.has("field", "file"):
+        return True  # files of rules
     tokens = set(slots.asked.tokens)
     waited = slots.has("state", "quarantined") and slots.has("state", "accepted")
     meaning = slots.has("state") and bool(MEANING & tokens)

@@ -337,9 +337,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         name = f"{found[1]}-{found[2]}{found[3]}".upper()
         if name.lower() in lexicon.rules:
             return put(("code", name))
-        apart = found.group(2, 3)
-        elsewhere = any("".join(apart).lower() in names for names in (lexicon.types, lexicon.ebix, lexicon.codes))
-        if "-" in found.group() or "_" in found.group() or (name[:2] in lexicon.markets and not elsewhere):
+        if "-" in found.group() or "_" in found.group() or _of_a_market(name, lexicon):
             return put(("unknown_code", name))
         return found.group()
 
@@ -373,7 +371,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         if word in markets or (word.upper() in markets and not is_question_word(low)):
             hits.append(("market", word.upper()))
         head, _, tail = word.partition("-")
-        if not hits and tail.isalpha() and "_" in head and head.lower() in sets:
+        if tail.isalpha() and head.lower() in sets:
             return put(("set", sets[head.lower()])) + tail  # rejection_in-regels
         if not hits and _VERSION.fullmatch(word):
             hits.append(("version", word))
@@ -381,7 +379,6 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
             hits += [("unknown_name", word)] if "_" in word or not _spoken(word) else []
         if not hits and code_like and any(letter.isdigit() for letter in word):
             # R15-berichten, C15s: what follows the name of a type.
-            head, _, tail = word.partition("-")
             shorter = head if tail.isalpha() else word.removesuffix("s")
             if shorter != word and shorter.lower() in lexicon.types:
                 return put(("type", lexicon.types[shorter.lower()])) + tail
@@ -391,6 +388,12 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
     text = _ERROR_CODE.sub(code, text)
     text = _PREFIX.sub(prefix, text)
     return _WORD.sub(name, text)
+
+
+def _of_a_market(name: str, lexicon: Lexicon) -> bool:
+    """Whether a code that no rule has begins as those of a market, and its rest is no other name: FR R15."""
+    rest = name[3:].lower()
+    return name[:2] in lexicon.markets and not any(rest in n for n in (lexicon.types, lexicon.ebix, lexicon.codes))
 
 
 def _spoken(word: str) -> bool:

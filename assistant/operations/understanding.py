@@ -346,9 +346,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         there = any(name.startswith(wanted) and name[len(wanted) : len(wanted) + 1].isdigit() for name in lexicon.rules)
         return put(("prefix", found[1].upper())) if there else found.group()
 
-    kinds = {name.lower(): name for name in KINDS}
-    sets = {name: name for name in get_args(RuleSet)}
-    classes = {name: name for name in get_args(ErrorClass) if "_" in name}
+    kinds, sets, classes = _KINDS, _SETS, _CLASSES
     places = (("kind", kinds), ("type", lexicon.types), ("ebix_reason", lexicon.ebix), ("listed", lexicon.codes))
     written = (("code", lexicon.rules), ("list", lexicon.lists), ("script", lexicon.repairs),
                ("setting", lexicon.settings), ("set", sets), ("class", classes),
@@ -388,6 +386,11 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
     text = _ERROR_CODE.sub(code, text)
     text = _PREFIX.sub(prefix, text)
     return _WORD.sub(name, text)
+
+
+_KINDS = {name.lower(): name for name in KINDS}
+_SETS = {name: name for name in get_args(RuleSet)}
+_CLASSES = {name: name for name in get_args(ErrorClass) if "_" in name}
 
 
 def _of_a_market(name: str, lexicon: Lexicon) -> bool:

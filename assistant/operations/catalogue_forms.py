@@ -23,6 +23,10 @@ ELSEWHERE = (
 """Things of the store that no question on rules names."""
 
 
+PAST = ("top", "occurred", "since", "last")
+"""What is asked of what came, and not of rules."""
+
+
 def rules(slots: Slots) -> Read:
     """Rules listed, counted, by an attribute, or the values of an attribute themselves."""
     if slots.has("code") or slots.has("unknown_code") or slots.has("intent", "freed") or _why(slots):
@@ -32,7 +36,7 @@ def rules(slots: Slots) -> Read:
         return None
     markets = [one for one in slots.values("market") if one not in ("all", "common")]
     slots.take("subject", "rule")
-    slots.take("intent", "distinct", "why")
+    slots.take("intent", "distinct", "why", "life")
     if slots.has("subject", "ebix"):
         slots.take("intent", "occurred")
     if at is not None:
@@ -69,6 +73,18 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
         return True
     if at is None and slots.has("kept") and slots.has("subject", "field"):
         return False  # a field of the messages themselves
+    refused = {place for one in slots.of("severity", "error") for place in range(one.start, one.end)}
+    judged = [one for one in slots.of("state") if one.start not in refused]
+    if not judged and not slots.has("stored") and slots.has("ebix_reason") and slots.has("subject", "kind"):
+        slots.take("state", "rejected")
+        return True  # kinds that may be rejected with a reason
+    if not (judged or things or slots.has("stored") or slots.has("thing", "message", "access_point")) and (
+        slots.has("file")
+        or (slots.has("class") and slots.has("market") and slots.has("kind") and not slots.has("intent", *PAST))
+        or (slots.has("english", "check") and slots.has("market") and slots.has("kind"))
+        or (slots.has("prefix") and not slots.has("intent", *PAST))
+    ):
+        return True
     if slots.has("state") or slots.has("stored") or (slots.has("number_is") and not spoken):
         return False
     if slots.has("thing", "access_point") or (slots.has("thing", "message") and not _kind_named(slots)):

@@ -32,8 +32,9 @@ def codes_answer(catalogue: Catalogue, plan: CodeLists, language: str) -> Worked
     table = _table(entries, language)
     number = len({(entry.market, entry.list, entry.code) for entry in entries})
     codes = tuple(dict.fromkeys(entry.code for entry in entries))
+    key = "list" if plan.list else "codes_found"
     return Worked(
-        sentence=say(language, "list", list=plan.list or "", of=of, n=number),
+        sentence=say(language, key, list=plan.list or "", of=of, n=number, where=_in_words(plan)),
         table=table,
         proofs=proofs,
         values=(number,) if plan.how == "count" else codes,

@@ -52,8 +52,17 @@ ABSENT = OPTIONAL | {"field", "error_code"}
 BESIDE = 2
 """Words between a value and the word for its attribute, at most."""
 
-ADJECTIVES = ("repaired", "repairable", "repair", "corrig", "repar", "herstel", "correctable", "corrected", "reparable")
+ADJECTIVES = (
+    "fixed", "fixable", "mended", "repaired", "repairable", "repair", "corrig", "repar", "herstel", "correctable",
+    "corrected", "reparable",
+)  # fmt: skip
 """Beginnings of words that tell that a script is there without naming one."""
+
+
+ERRORS = (["errors"], ["erreurs"], ["fouten"])
+"""Beside the word for rules: those that reject."""
+ARTICLES = ("a", "an", "un", "une", "een")
+"""By a script: one of them, not each."""
 
 
 class Mention(Struct, frozen=True):
@@ -82,7 +91,10 @@ def mentions(slots: Slots) -> list[Mention]:
         if attribute is None or (attribute == "file" and not _noun_of_file(slots, one)):
             continue
         told = one.slot == "group" and one.end - one.start > 1 and not _asks(slots, one)
-        said = Mention(attribute, one.start, one.end, told or one.start in each or one.start - 1 in each)
+        before = slots.asked.tokens[one.start - 1] if one.start else ""
+        by_each = one.start in each or (one.start - 1 in each and before not in ARTICLES)
+        by_each = by_each and not (attribute == "repair" and _adjective_before(slots, one))
+        said = Mention(attribute, one.start, one.end, told or by_each)
         last = next(
             (m for m in found if m.attribute == attribute and said.start <= m.end and m.start <= said.end), None
         )
@@ -92,6 +104,11 @@ def mentions(slots: Slots) -> list[Mention]:
         found.append(said)
     longer = {(one.start, one.end): one.end - one.start for one in found}
     return [one for one in found if not _within(one, longer)]
+
+
+def _adjective_before(slots: Slots, one: Match) -> bool:
+    """Whether it is said that something is repaired just before: repairable by script."""
+    return any(0 <= one.start - other.end < BESIDE for other in slots.of("repair") + slots.of("field", "repair"))
 
 
 def _within(one: Mention, others: dict[tuple[int, int], int]) -> bool:
@@ -110,9 +127,9 @@ def _asks(slots: Slots, one: Match) -> bool:
 
 
 def _noun_of_file(slots: Slots, one: Match) -> bool:
-    return slots.asked.tokens[one.end - 1].startswith(("file", "fichier", "bestand", "regels", "rules")) and (
-        one.slot != "field" or slots.asked.tokens[one.start].startswith(("file", "fichier", "bestand"))
-    )
+    words = slots.asked.tokens[one.start : one.end]
+    named = any(word.startswith(("file", "fichier", "bestand")) for word in words)
+    return named or (one.slot != "field" and words[-1].startswith(("regels", "rules")))
 
 
 def rule_place(slots: Slots) -> int | None:
@@ -122,7 +139,8 @@ def rule_place(slots: Slots) -> int | None:
         return named[0].start
     nouns = ("warning", "error", "avertissement", "erreur", "waarschuwing", "fout", "alert")
     severities = slots.of("severity") or [one for one in slots.of("group", "code") if slots.has("market")]
-    spoken = [one for one in severities if slots.asked.tokens[one.start].startswith(nouns)]
+    tokens = slots.asked.tokens
+    spoken = [one for one in severities if one.start == len(tokens) or tokens[one.start].startswith(nouns)]
     return spoken[0].start if spoken else None
 
 
@@ -190,6 +208,10 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
             None if slots.has("severity") else "error"
         )  # the errors of a market are its rules that reject
         slots.take("group", "code")
+    nouns = [one for one in slots.of("group", "code") if slots.asked.tokens[one.start : one.end] in ERRORS]
+    if where["severity"] is None and nouns and not slots.has("severity"):
+        where["severity"] = "error"
+        slots.mark(nouns)
     where["markets"] = tuple(one for one in markets_of(slots) if not (where["shared"] and one == "common"))
     _kinds(slots, where, deny=deny)
     named: tuple[tuple[str, str, Attribute | None], ...] = (
@@ -274,7 +296,9 @@ def bounds(slots: Slots) -> tuple[int | None, int | None]:
     if number is None:
         return None, None
     n = int(number)
-    return {"more": (n + 1, None), "least": (n, None), "less": (None, max(n - 1, 0)), "most": (None, n)}[compared]
+    return {
+        "more": (n + 1, None), "least": (n, None), "less": (None, max(n - 1, 0)), "most": (None, n), "equal": (n, n),
+    }[compared]  # fmt: skip
 
 
 def _severity(slots: Slots) -> str | None:

@@ -262,6 +262,8 @@ class Tables(Operation, tag="tables", frozen=True, kw_only=True):
     """Those of the words that ask, and need stand nowhere."""
     how: Literal["row", "list", "count"] = "row"
     default: bool = False
+    number: bool = False
+    """Whether the default has to be a number: how long, how many."""
 
 
 class Versions(Operation, tag="versions", frozen=True, kw_only=True):

@@ -7,11 +7,12 @@ understood: it goes to the passages, or what is not known is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from functools import lru_cache
 
 from assistant.operations.catalogue_forms import only_there, rules
+from assistant.operations.family import Plan
 from assistant.operations.list_forms import code_lists
 from assistant.operations.manual_forms import codes, command, documents, kernel_field, setting, word
 from assistant.operations.plaintext import plain
@@ -37,24 +38,46 @@ def plans(asked: Understood, today: date) -> Read:
     """
     if is_order(asked):
         return None  # an order: nothing is done for a question
-    best: tuple[float, Read] | None = None
+    return next(readings(asked, today), None) or _stranger(asked)
+
+
+def readings(asked: Understood, today: date) -> Iterator[tuple[Plan, ...] | Asking]:
+    """Every way in which a question is read whole, the likeliest first.
+
+    Args:
+      asked: the question, taken apart.
+      today: the day it is asked.
+    """
     for form in FORMS:
-        slots = Slots(asked, today)
-        read = form(slots)
-        if read is None:
-            continue
-        cost = float(len(slots.left()))
-        if best is None or cost < best[0]:
-            best = cost, read
-    if best is not None and best[0] == 0:
-        return best[1]
-    return _stranger(asked)
+        read = _whole(form, asked, today)
+        if read is not None:
+            other = _whole(rules, asked, today) if form is stored and _of_either(asked) else None
+            yield (*read, *other) if isinstance(read, tuple) and isinstance(other, tuple) else read
+
+
+def _whole(form: Callable[[Slots], Read], asked: Understood, today: date) -> Read:
+    """What a form reads in a question; None where it leaves a word that tells something."""
+    slots = Slots(asked, today)
+    read = form(slots)
+    return None if read is None or slots.left() else read
+
+
+def _of_either(asked: Understood) -> bool:
+    """Whether warnings and errors may be those of the rules as well as those of the messages in the store."""
+    errors = [one for one in asked.found if (one.slot, one.value) == ("severity", "error")]
+    refusing = {place for one in errors for place in range(one.start, one.end)}
+    of_store = any(asked.has(slot) for slot in ("thing", "stored", "days", "period", "ever", "point"))
+    of_store = of_store or any(one.slot == "state" and one.start not in refusing for one in asked.found)
+    asking = asked.has("intent", "occurred", "top", "bottom", "since", "last", "when", "average", "today")
+    return asked.has("severity") and not of_store and not asking
 
 
 def is_order(asked: Understood) -> bool:
     """Whether a question begins as an order: accept message 121."""
     place = min(asked.telling(), default=-1)
-    if place < 0 or any(one.slot == "intent" and one.start < place for one in asked.found):
+    if place < 0 or not _TELLER.isdisjoint(asked.tokens[:place]):
+        return False
+    if any(one.slot == "intent" and one.start < place for one in asked.found):
         return False
     return any(phrase.words == (asked.tokens[place],) for phrase in phrases() if phrase.slot == "order")
 
@@ -101,8 +124,14 @@ def parts_of(question: str, asked: Understood) -> tuple[str, ...]:
     return tuple(parts) if len(parts) == 2 else (question,)
 
 
+_TELLER = frozenset(("we", "i", "nous", "on", "je", "wij", "ik", "before", "avant"))
+"""Before a verb they say who does it: before we send."""
+
 _HEADS = ("subject", "thing", "code", "unknown_code", "message", "point", "setting", "list", "gateway")
-_SHARED = ("subject", "thing", "kind", "point", "type", "gateway", "message")
+_VERDICTS = ("severity", "class", "state")
+"""Where a part says one of them, it needs none of the other part."""
+_SHARED = ("subject", "thing", "kind", "point", "type", "gateway", "message", "set", "stage", "direction",
+           "ebix_reason", "list", *_VERDICTS)  # fmt: skip
 
 
 def share(first: Understood, second: Understood) -> None:
@@ -114,6 +143,8 @@ def share(first: Understood, second: Understood) -> None:
 
     def give(one: Understood, other: Understood, slots: tuple[str, ...]) -> None:
         end = len(other.tokens)
+        if any(other.has(slot) for slot in _VERDICTS):
+            slots = tuple(slot for slot in slots if slot not in _VERDICTS)
         other.found += [
             Match(end, end, match.slot, match.value)
             for match in one.found

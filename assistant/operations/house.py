@@ -206,9 +206,10 @@ class House:
             text = say(language, read.key, name=read.name)
             return Reply(language=language, plans=(), asked=text, choices=read.choices)
         answers = self._answers(read or (), language)
-        if not answers:
-            read = self._in_tables(asked)
+        for read in () if answers else self._other_readings(asked):
             answers = self._answers(read, language)
+            if answers:
+                break
         if not read or not answers:
             return None
         notes = [answers[-1].note]
@@ -231,6 +232,13 @@ class House:
                 return []
             answers.append(found)
         return answers
+
+    def _other_readings(self, asked: Understood) -> Iterator[tuple[Plan, ...]]:
+        """Other ways to read a question whose first reading finds nothing: further operations, then the tables."""
+        if not grammar.is_order(asked):
+            further = list(grammar.readings(asked, self._now().date()))[1:]
+            yield from (read for read in further if isinstance(read, tuple))
+        yield self._in_tables(asked)
 
     def _in_tables(self, asked: Understood) -> tuple[Plan, ...]:
         """What a table of the documentation answers, of a question that nothing else does."""
@@ -398,4 +406,8 @@ def _empty_guess(plan: Plan, found: Worked) -> bool:
     """Whether something was looked for by words and nothing has them: perhaps a passage has."""
     if isinstance(plan, family.Manual):
         return found.values in ((), (0,))
-    return isinstance(plan, family.Rules) and bool(plan.where.words) and found.table is None
+    return (
+        isinstance(plan, family.Rules | family.CodeLists)
+        and found.table is None
+        and bool(plan.words if isinstance(plan, family.CodeLists) else plan.where.words)
+    )

@@ -6,6 +6,7 @@ from assistant.operations.conditions import bounds, markets_of, mentions
 from assistant.operations.family import CodeLists
 from assistant.operations.slots import Asking, Read, Slots, yes_no
 from assistant.operations.topics import MOST_WORDS
+from assistant.operations.understanding import TELLING
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
            "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each")  # fmt: skip
@@ -26,6 +27,8 @@ def code_lists(slots: Slots) -> Read:
         return None
     if len([one for one in slots.values("market") if one != "common"]) > 1 and slots.has("intent", "both", "without"):
         return None  # what several have, or one and not the other
+    if slots.has("subject", "rule") and not about:
+        return None  # rules about what the list is of
     if slots.has("listed"):
         slots.take("number")
     name, listed = _list_name(slots, about), slots.one("listed")
@@ -56,7 +59,9 @@ def code_lists(slots: Slots) -> Read:
         return _of_code(slots, listed, markets, about_list=bool(about_list), count=count)
     if about_list:
         return (CodeLists(how="count_lists" if count else "lists", markets=markets),)
-    return None
+    coded = any(one in ("code", "codes") for one in slots.asked.tokens) and not slots.has("group", "access_point")
+    words = _told(slots) if coded and markets and not count else ()
+    return (CodeLists(markets=markets, words=words),) if words else None
 
 
 def _spread(slots: Slots, name: str | None) -> Read:
@@ -86,7 +91,11 @@ def _spread(slots: Slots, name: str | None) -> Read:
 def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ...], *, count: bool) -> Read:
     """The codes of a list, all, those of a day or about something; or one of them."""
     days = slots.days()
-    stranger = [place for place in slots.left() if any(letter.isdigit() for letter in slots.asked.tokens[place])]
+    capitals = {word.casefold() for word in slots.asked.text.replace("?", " ").split() if word.isupper()}
+    stranger = [
+        place for place in slots.left()
+        if (token := slots.asked.tokens[place]) in capitals or any(letter.isdigit() for letter in token)
+    ]  # fmt: skip
     asks = yes_no(slots) or slots.has("intent", "exists")
     if listed or (stranger and asks):
         slots.used |= set(stranger)
@@ -94,7 +103,7 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         how = "exists" if asks else "meaning"
         return (CodeLists(how=how, list=name, code=code, markets=markets, on=days.day),)  # type: ignore[arg-type]
     dated = bool(slots.take("dated"))
-    words = _labelled(slots) if slots.has("topic") else ()
+    words = _labelled(slots) if slots.has("topic") else _told(slots)
     return (
         CodeLists(how="count" if count else "codes", list=name, markets=markets, on=days.day, dated=dated, words=words),
     )
@@ -103,7 +112,8 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
 def _labelled(slots: Slots) -> tuple[str, ...]:
     """Words that the meaning of a code has: those behind "about"."""
     first = min(one.end for one in slots.of("topic"))
-    spare = ("pointed", "english", "kind", "fact", "word", "filler", "listed", "number")
+    spare = ("pointed", "english", "kind", "fact", "word", "filler", "listed", "number", "kept", "setting", "scope",
+             "command")  # fmt: skip
     others = {p for one in slots.asked.found if one.slot not in spare for p in range(one.start, one.end)}
     places = [p for p in sorted(slots.asked.telling()) if p >= first and p not in others and p not in slots.used]
     slots.take("topic")
@@ -111,6 +121,17 @@ def _labelled(slots: Slots) -> tuple[str, ...]:
         return ()
     slots.used |= set(places)
     return tuple(slots.asked.tokens[place] for place in places)
+
+
+def _told(slots: Slots) -> tuple[str, ...]:
+    """Words of the meaning of a code that is looked for: which quality code stands for estimated."""
+    left, tokens = slots.left(), slots.asked.tokens
+    elsewhere = slots.has("subject", "rule") or slots.has("thing") or slots.has("stored") or slots.has("severity")
+    plain_words = all(tokens[place].isalpha() and tokens[place] not in TELLING for place in left)
+    if not 0 < len(left) <= MOST_WORDS or elsewhere or not plain_words:
+        return ()
+    slots.used |= set(left)
+    return tuple(tokens[place] for place in left)
 
 
 def _of_code(slots: Slots, listed: str, markets: tuple[str, ...], *, about_list: bool, count: bool) -> Read:

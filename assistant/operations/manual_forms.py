@@ -44,7 +44,8 @@ def codes(slots: Slots) -> Read:
         return (Manual(what="exit_code", name=exit_code),)
     if gateway is not None and not slots.has("thing"):
         return (Manual(what="code", how="todo" if slots.take("todo") else "one", name=gateway),)
-    prefix = slots.one("gateway_prefix") if slots.has("subject", "code", "gateway") else None
+    coded = slots.has("subject", "code", "gateway") and not slots.has("stored")
+    prefix = slots.one("gateway_prefix") if coded else None
     if prefix:
         slots.take("subject", "code", "gateway")
         slots.take("intent", "began", "list")
@@ -65,7 +66,8 @@ def codes(slots: Slots) -> Read:
 def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
     """An entry of the documentation that is about the words of a question, in English."""
     tokens = slots.asked.tokens
-    left = [place for place in slots.left() if tokens[place] not in TELLING]
+    sizes = {p for one in (*slots.of("amount"), *slots.of("english", "size")) for p in range(one.start, one.end)}
+    left = [place for place in slots.left() if tokens[place] not in TELLING and place not in sizes]
     translated = _english(slots)
     asking = {place for one in slots.of("subject") for place in range(one.start, one.end)}
     hints = [place for place in range(len(tokens)) if place not in left and place not in asking]
@@ -81,9 +83,8 @@ def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
 def _english(slots: Slots) -> dict[int, str]:
     """English words for those of a question in another language, by their places; the pages are in English."""
     found: dict[int, str] = {}
-    if slots.asked.language == "en":
-        return found
-    for one in slots.of_all(("intent", "subject", "severity", "state", "kind", "thing", "english")):
+    foreign = ("intent", "subject", "severity", "state", "kind", "thing") if slots.asked.language != "en" else ()
+    for one in slots.of_all((*foreign, "english")):
         told = one.value if one.slot == "english" else english().get((one.slot, one.value), "")
         if told:
             found.update(dict.fromkeys(range(one.start, one.end), ""))
@@ -117,6 +118,7 @@ def setting(slots: Slots) -> Read:
         scopes = [one for one in scopes if one.start != name.start]
         before = set(slots.used)
         slots.mark([name, *scopes[:1]])
+        slots.take("english", "unit")
         if lone and slots.left():
             slots.used = before
             return _find(slots, "setting", default=default)
@@ -129,7 +131,7 @@ def setting(slots: Slots) -> Read:
         return (Manual(what="setting", how="count"),)
     if about and not default and not slots.left():
         return (Manual(what="setting", how="list"),)
-    return _find(slots, "setting", default=default) if about or default else None
+    return _find(slots, "setting", default=default) if about or default or variable else None
 
 
 def command(slots: Slots) -> Read:

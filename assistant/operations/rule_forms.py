@@ -64,6 +64,8 @@ def one_rule(slots: Slots) -> Read:
         return None
     code = codes[0]
     slots.take("subject", "rule")
+    slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in code.split("-")}
+    slots.mark(one for one in slots.of("market") if one.value.lower() == code.partition("-")[0])
     asks = (yes_no(slots) and not slots.has("intent", "list")) or not slots.of("field") or yes_no(slots)
     if slots.take("todo"):
         slots.take("intent", "list")
@@ -79,6 +81,8 @@ def one_rule(slots: Slots) -> Read:
         return equal
     slots.take("intent", "list", "use")
     slots.take("subject", "kind")
+    if slots.has("field", "kinds"):
+        slots.take("thing", "message")
     slots.take("subject", "script")
     if slots.take("repair") and not slots.has("field", "repair"):
         return (RuleField(code=code, fields=("repair",)),)

@@ -70,10 +70,12 @@ class Slots:
 
     def denied(self, one: Match, *slots: str) -> bool:
         """Whether a "not" or "without" stands just before a phrase; it is taken then."""
+        said = {place for other in self.of("state") for place in range(other.start + 1, other.end)}
         before = [
             other
             for other in self.of_all(slots or ("not", "without"))
-            if other.end <= one.start <= other.end + NEAR - 1
+            if other.start not in said
+            and other.end <= one.start <= other.end + NEAR - 1
             and not self._between(other.end, one.start)
             and other.start not in self.void
         ]

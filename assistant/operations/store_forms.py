@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import get_args
 
@@ -42,12 +43,13 @@ SAID: dict[tuple[str, str], str] = {
     ("request", "rejected"): "refused", ("ticket", "quarantined"): "waiting",
     ("notification", "quarantined"): "pending",
     ("notification", "open"): "pending", ("acknowledgement", "pending"): "built", ("envelope", "accepted"): "done",
-    ("request", "accepted"): "done",
+    ("request", "accepted"): "done", ("request", "pending"): "built",
 }  # fmt: skip
 """What a word for a state means of another thing than messages."""
 
 BIGGEST = (1 << 63) - 1
 
+_IS_NUMBER = re.compile(r"(?i)\b(?:is|est)\s+\d{1,18}\s*\??$")
 BRIEF = 5
 """Words of a question that asks what is wrong with a number: it can only be that of a message."""
 
@@ -63,6 +65,8 @@ def _numbered(slots: Slots) -> int | None:
     number = slots.one("message")
     if number is None:
         lone = slots.of("number")
+        if len(lone) == 1 and slots.has("thing", "message") and _IS_NUMBER.search(slots.asked.text):
+            return int(slots.one("number") or 0) or None  # what kind of message is 494
         asks = slots.has("intent", "why") or slots.has("group", "waits_for")
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
@@ -112,7 +116,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
         slots.take("field", "kinds", "field")
         slots.take("topic")
         return (WhyMessage(message=id_, about="point"),)
-    if slots.take("intent", "life"):
+    if not slots.has("intent", "why") and slots.take("intent", "life"):
         return (WhyMessage(message=id_, about="history"),)
     return None
 
@@ -120,7 +124,8 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
 def _of_its_state(slots: Slots, id_: int) -> Read:
     """What a message is: why, what it says, its state, its codes."""
     if slots.has("intent", "why") or slots.has("group", "waits_for"):
-        slots.take("intent", "why")
+        slots.take("intent", "why", "life")
+        slots.take("not")
         slots.take("group", "waits_for")
         slots.take("state")
         slots.take("severity")
@@ -256,7 +261,9 @@ def stored(slots: Slots) -> Read:
 
 
 def _of_states(slots: Slots, thing: str) -> bool:
-    """Whether it asks about states themselves, which are documented, or about two of a message after each other."""
+    """Whether it asks about files of rules, states themselves, or two states of a message after each other."""
+    if thing == "envelope" and slots.has("subject", "rule") and slots.has("field", "file"):
+        return True  # files of rules
     tokens = set(slots.asked.tokens)
     waited = slots.has("state", "quarantined") and slots.has("state", "accepted")
     meaning = slots.has("state") and bool(MEANING & tokens)
@@ -476,14 +483,19 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
         slots.take("without")
         return UNANSWERED
     if thing in ("message", "finding") and slots.take("state", "stuck"):
-        return STUCK
+        waiting = slots.take("state", "quarantined")
+        return tuple(waiting) or STUCK
     if slots.has("group", "waits_for"):
         slots.take("group", "waits_for")
         slots.take("state", "quarantined")
         return ("quarantined",) if thing in ("message", "finding") else ()
+    if thing == "request" and {"we", "nous", "wij"} & set(slots.asked.tokens):
+        slots.take("state", "sent")  # all of them: those that we have sent
     named: list[str] = []
     denied: list[str] = []
     for one in slots.of("state"):
+        if one.start in slots.used and one.value == "sent":
+            continue
         state = one.value if one.value in known else SAID.get((thing, one.value), "")
         if not state:
             continue
@@ -532,8 +544,10 @@ def _bounds(slots: Slots, by: str | None) -> tuple[int | None, int | None]:
         return None, None
     slots.take("times")
     n = int(number)
-    if compared == "less":
-        return None, max(n - 1, 1)
+    if compared in ("less", "most"):
+        return None, max(n - 1, 1) if compared == "less" else n
+    if compared == "equal":
+        return n, n
     return (n + 1 if compared == "more" else n), None
 
 

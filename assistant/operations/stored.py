@@ -232,8 +232,10 @@ def _edge_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
     at = instant(row[0])
     what = f"{asked.thing} {row[1]}" if len(row) > 1 else asked.thing
     told = say(asked.language, asked.plan.how, at=asked.times.to_the_minute(at), what=what, where=asked.where)
+    shown = _list_answer(connection, asked, total, limit=1) if len(row) > 1 and asked.plan.how == "last" else None
     return Worked(
         sentence=f"{told} ({asked.counted(total).rstrip('.')})",
+        table=shown and shown.table,
         proofs=asked.proofs,
         values=(asked.times.day(at), *row[1:]),
     )
@@ -287,15 +289,15 @@ def _groups_answer(connection: Connection, asked: _Asked, catalogue: Catalogue, 
     )
 
 
-def _list_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
+def _list_answer(connection: Connection, asked: _Asked, total: int, limit: int | None = None) -> Worked:
     """The newest of them."""
     source = asked.source
     dated = source.at is not None
     shown = [source.columns[name] for name in source.shown]
     query = asked.rows_of(select(*([source.at] if source.at is not None else []), *shown))
     if source.at is not None:
-        query = query.order_by(source.at.desc())
-    found = connection.execute(query.distinct().limit(asked.plan.limit)).all()
+        query = query.order_by(source.at.desc(), *([source.columns["id"].desc()] if "id" in source.columns else []))
+    found = connection.execute(query.distinct().limit(limit or asked.plan.limit)).all()
     rows = tuple(
         (
             *((asked.times.to_the_minute(instant(row[0])),) if dated else ()),

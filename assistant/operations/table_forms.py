@@ -7,19 +7,20 @@ from assistant.operations.family import Tables
 from assistant.operations.understanding import TELLING, Understood
 from assistant.operations.vocabulary import Match, english, matches, tokens_of
 
-NOT_THERE = ("code", "unknown_code", "point", "message", "envelope", "request", "market", "days")
+NOT_THERE = ("code", "unknown_code", "point", "message", "envelope", "request", "days")
 """What rules and store are asked by: a question with one of them is none on a table of the documentation."""
 
 SPOKEN = ("filler", "intent", "howto", "todo", "amount")
 """Slots whose words ask, and are not looked for."""
 
-NAMING = ("english", "state", "kind", "thing", "subject")
+NAMING = ("english", "state", "kind", "thing", "subject", "market")
 """Slots whose words are looked for in English: the pages are."""
 
 ASKING = frozenset((
     "hold", "holds", "written", "stay", "stays", "called", "need", "needs", "needed", "comes", "come",
     "happens", "happen", "happened", "allowed", "used", "says", "say", "now", "already", "possible",
-    "names", "name", "concerns", "concern",
+    "blijft", "blijven", "reste", "restent", "duurt", "dure", "keep", "keeps", "kept",
+    "names", "name", "concerns", "concern", "http",
 ))  # fmt: skip
 """Words that ask, and are no words of the vocabulary."""
 
@@ -39,10 +40,16 @@ def in_tables(asked: Understood) -> tuple[Tables, ...]:
         return ()
     told, spared = " ".join(words)[:200], " ".join(spare)[:200]
     count = asked.has("intent", "count")
+    if count and asked.has("market"):
+        return ()  # what is counted of a market stands in its rules, and in no table
     measured = count and asked.has("english", "days", "hours", "minutes", "seconds", "connections", "attempts")
     default = asked.has("intent", "default") or measured or asked.has("amount")
-    row = Tables(words=told, spare=spared, default=default)
-    return (row,) if default else (Tables(words=told, spare=spared, how="count" if count else "list"), row)
+    number = bool(measured) or asked.has("amount")
+    row = Tables(words=told, spare=spared, default=default, number=number)
+    if default:
+        return (row, Tables(words=told, spare=spared)) if number else (row,)
+    listed = Tables(words=told, spare=spared, how="count" if count else "list")
+    return (listed, Tables(words=told, spare=spared, default=True, number=True), row) if count else (listed, row)
 
 
 def _words(asked: Understood) -> tuple[list[str], list[str]]:
@@ -66,7 +73,7 @@ def _words(asked: Understood) -> tuple[list[str], list[str]]:
 
 
 def _asks(one: Match) -> bool:
-    return (one.slot, one.value) in (("field", "sentence"), ("subject", "gateway"))
+    return (one.slot, one.value) in (("field", "sentence"), ("field", "validity"), ("subject", "gateway"))
 
 
 def _english(one: Match) -> str:

@@ -27,6 +27,9 @@ APART = ("decisions", "index.md", "examples", "licences.md", "benchmarks.md", "C
 
 ENOUGH = 0.75
 """Share of a question's words that a row, with its heads and headings, has to have."""
+NO_DEFAULT = ("none", "see below", "required")
+"""What a column of defaults says where there is no value."""
+
 MOST_FOUND = 3
 """Rows that may be meant equally; more are no answer."""
 
@@ -132,7 +135,7 @@ def table_answer(folder: Path | None, plan: Tables, language: str) -> Worked | N
     asked, spare = words_of(plan.words), frozenset(words_of(plan.spare))
     if plan.how != "row":
         return _listed(known, frozenset(asked), spare, plan.how, language)
-    found = _meant(known, asked, spare, plan.default)
+    found = _meant(_numbered(known) if plan.number else known, asked, spare, plan.default)
     if not found:
         return None
     lines, values = [], []
@@ -177,7 +180,7 @@ def _meant(known: Iterable[Row], asked: tuple[str, ...], spare: frozenset[str], 
     """The rows that the words mean: those with the most of them, by what they are worth."""
     scored = []
     for one in known:
-        if default and "default" not in one.heads:
+        if default and dict(one.cells).get("default", "none") in NO_DEFAULT:
             continue
         worth = _worth(one, asked, spare, default)
         if worth:
@@ -188,6 +191,11 @@ def _meant(known: Iterable[Row], asked: tuple[str, ...], spare: frozenset[str], 
         often = {one.line: _said(one, asked) for one in found}
         found = [one for one in found if often[one.line] == max(often.values())]
     return found if len(found) <= MOST_FOUND else []
+
+
+def _numbered(known: Iterable[Row]) -> list[Row]:
+    """The rows whose default is a number."""
+    return [one for one in known if dict(one.cells).get("default", "").strip("`")[:1].isdigit()]
 
 
 def _said(one: Row, asked: tuple[str, ...]) -> int:
@@ -209,13 +217,21 @@ def _worth(one: Row, asked: tuple[str, ...], spare: frozenset[str], default: boo
     told = {*key, *there, *heads, *above}
     own = there - one.heads - one.above
     quoted = bool(key) and _is_name(key, one)
-    named = key and needed <= told and not set(key) <= one.heads and (needed & set(key) or own or len(key) > 1)
+    enough = len(needed & told) >= ENOUGH * len(needed)
+    numbered = enough and any(word.isdigit() for word in key) and bool(heads)
+    named = key and (needed <= told or numbered) and not set(key) <= one.heads
+    named = named and (needed & set(key) or own or len(key) > 1)
     named = named and (heads or above or quoted or (len(key) > 1 and not rest))
-    described = (heads or default) and len(own) > 1 and len(needed & told) >= ENOUGH * len(needed)
-    if not (named or described):
+    looked_up = (
+        bool(heads)
+        and needed <= told
+        and any(words and words <= needed for words in (frozenset(words_of(cell)) for _, cell in one.cells[1:]))
+    )
+    described = enough and ((heads and len(own) > 1) or (default and own and len(own) + len(above) > 1))
+    if not (named or described or looked_up):
         return 0.0
     first = bool(key) and _within(key, words_of(one.cells[0][1]))
-    return 4 * first + 3 * len(key) + 2 * len(there) + len(heads) + 0.5 * len(above)
+    return 4 * first + 3 * len(key) + 2 * len(there) + len(heads) + 0.5 * len(above) + 0.25 * len(spare & one.words)
 
 
 def _is_name(key: tuple[str, ...], one: Row) -> bool:

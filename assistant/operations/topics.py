@@ -29,6 +29,8 @@ def source_of(slots: Slots, rule: int | None) -> str | None:
         return None
     tokens = slots.asked.tokens
     first = min(one.start for one in sources)
+    if first < rule and first and tokens[first - 1] in ("which", "what", "quelle", "quelles", "welke", "welk"):
+        return None  # the sources themselves are asked for
     said = {place for one in (*sources, *slots.of("topic")) for place in range(one.start, one.end)}
     apart = ("market", "kind", "severity", "class", "intent", "subject", "each")
     others = {place for one in slots.asked.found if one.slot in apart for place in range(one.start, one.end)}

@@ -231,6 +231,8 @@ def _spell(got: Understood, lexicon: Lexicon) -> None:
 
 
 SHORTEST_PART = 4
+STANDARD = "standaard"
+"""Dutch joins it to the word for what it is the default of: standaardpoort."""
 
 
 def _decompose(got: Understood, lexicon: Lexicon) -> None:
@@ -241,6 +243,8 @@ def _decompose(got: Understood, lexicon: Lexicon) -> None:
         parts: tuple[str, ...] = ()
         if place not in known and len(token) > 2 * SHORTEST_PART and token.isalpha() and token not in lexicon.spoken():
             parts = _parts_of(token)
+        elif token.startswith(STANDARD) and len(token) > len(STANDARD) + SHORTEST_PART - 1:
+            parts = (STANDARD, token.removeprefix(STANDARD).removeprefix("waarde") or "waarde")
         tokens += parts or (token,)
     got.tokens = tokens
 
@@ -333,7 +337,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         name = f"{found[1]}-{found[2]}{found[3]}".upper()
         if name.lower() in lexicon.rules:
             return put(("code", name))
-        if "-" in found.group() or "_" in found.group():
+        if "-" in found.group() or "_" in found.group() or _of_a_market(name, lexicon):
             return put(("unknown_code", name))
         return found.group()
 
@@ -342,9 +346,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         there = any(name.startswith(wanted) and name[len(wanted) : len(wanted) + 1].isdigit() for name in lexicon.rules)
         return put(("prefix", found[1].upper())) if there else found.group()
 
-    kinds = {name.lower(): name for name in KINDS}
-    sets = {name: name for name in get_args(RuleSet)}
-    classes = {name: name for name in get_args(ErrorClass) if "_" in name}
+    kinds, sets, classes = _KINDS, _SETS, _CLASSES
     places = (("kind", kinds), ("type", lexicon.types), ("ebix_reason", lexicon.ebix), ("listed", lexicon.codes))
     written = (("code", lexicon.rules), ("list", lexicon.lists), ("script", lexicon.repairs),
                ("setting", lexicon.settings), ("set", sets), ("class", classes),
@@ -366,13 +368,15 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
                 hits.append((slot, known[low]))
         if word in markets or (word.upper() in markets and not is_question_word(low)):
             hits.append(("market", word.upper()))
+        head, _, tail = word.partition("-")
+        if tail.isalpha() and head.lower() in sets:
+            return put(("set", sets[head.lower()])) + tail  # rejection_in-regels
         if not hits and _VERSION.fullmatch(word):
             hits.append(("version", word))
         if not hits and (_LIST.fullmatch(word) or _SCRIPT.fullmatch(word)):
             hits += [("unknown_name", word)] if "_" in word or not _spoken(word) else []
         if not hits and code_like and any(letter.isdigit() for letter in word):
             # R15-berichten, C15s: what follows the name of a type.
-            head, _, tail = word.partition("-")
             shorter = head if tail.isalpha() else word.removesuffix("s")
             if shorter != word and shorter.lower() in lexicon.types:
                 return put(("type", lexicon.types[shorter.lower()])) + tail
@@ -382,6 +386,17 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
     text = _ERROR_CODE.sub(code, text)
     text = _PREFIX.sub(prefix, text)
     return _WORD.sub(name, text)
+
+
+_KINDS = {name.lower(): name for name in KINDS}
+_SETS = {name: name for name in get_args(RuleSet)}
+_CLASSES = {name: name for name in get_args(ErrorClass) if "_" in name}
+
+
+def _of_a_market(name: str, lexicon: Lexicon) -> bool:
+    """Whether a code that no rule has begins as those of a market, and its rest is no other name: FR R15."""
+    rest = name[3:].lower()
+    return name[:2] in lexicon.markets and not any(rest in n for n in (lexicon.types, lexicon.ebix, lexicon.codes))
 
 
 def _spoken(word: str) -> bool:
@@ -406,8 +421,8 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
     """A word of a longer name is not what it is alone: the list of `code list`, the request of `switch request`."""
     names = [
         one for one in found
-        if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list")
-        or (one.slot, one.value) == ("field", "field")
+        if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list", "number_is")
+        or (one.slot, one.value) in (("field", "field"), ("intent", "top"))
     ]  # fmt: skip
 
     def inside(one: Match) -> bool:
@@ -421,7 +436,9 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
             for other in names
         )
 
-    weak = ("thing", "subject", "kind", "intent", "state", "class", "group", "field", "severity", "direction")
+    weak = (
+        "thing", "subject", "kind", "intent", "state", "class", "group", "field", "severity", "direction", "market",
+    )  # fmt: skip
     return [one for one in found if one.slot not in weak or not inside(one)]
 
 

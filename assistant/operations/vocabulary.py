@@ -19,6 +19,13 @@ LANGUAGES = ("en", "fr", "nl")
 ENDINGS = frozenset(("", "s", "es", "e", "ed", "d", "ing", "er", "ent", "ee", "ees", "en", "t", "de", "te", "n", "x"))
 """Endings of plurals and inflections in the three languages: rule and rules, rejet and rejets, wacht and wachten."""
 
+BETWEEN = frozenset((
+    "the", "a", "an", "our", "still", "yet", "already", "ever",
+    "le", "la", "les", "l", "un", "une", "notre", "nos", "encore", "toujours", "deja",
+    "de", "het", "een", "onze", "nog", "steeds", "al", "reeds",
+))  # fmt: skip
+"""Small words that may stand inside a phrase: attendent encore une réponse."""
+
 SHORTEST_STEM = 4
 SHORTEST_TYPO = 5
 CLOSE = 0.84
@@ -86,23 +93,36 @@ def matches(tokens: Sequence[str]) -> list[Match]:
     candidates = []
     for at, token in enumerate(tokens):
         for phrase in (*_by_first().get(token[:1], ()), *_by_first().get("*", ())):
-            if _stands(phrase.words, tokens, at):
-                exact = phrase.words == tuple(tokens[at : at + len(phrase.words)])
-                candidates.append((-len(phrase.words), not exact, at, phrase))
+            end = _end(phrase.words, tokens, at, gaps=phrase.slot != "group")
+            if end and not (token in _general() and phrase.words[0] != token and phrase.words[0].isalpha()):
+                exact = phrase.words == tuple(tokens[at:end])
+                candidates.append((-len(phrase.words), not exact, at, end, phrase))
     found: list[Match] = []
     taken: dict[str, set[int]] = {}
-    for _, _, at, phrase in sorted(candidates, key=lambda one: one[:3]):
-        places = set(range(at, at + len(phrase.words)))
+    for _, _, at, end, phrase in sorted(candidates, key=lambda one: one[:3]):
+        places = set(range(at, end))
         if not places & taken.setdefault(phrase.slot, set()):
             taken[phrase.slot] |= places
-            found.append(Match(at, at + len(phrase.words), phrase.slot, phrase.value, phrase.languages))
+            found.append(Match(at, end, phrase.slot, phrase.value, phrase.languages))
     return sorted(found)
 
 
-def _stands(words: Sequence[str], tokens: Sequence[str], at: int) -> bool:
-    if at + len(words) > len(tokens):
-        return False
-    return all(_same(word, token) for word, token in zip(words, tokens[at:], strict=False))
+@lru_cache(maxsize=1)
+def _general() -> frozenset[str]:
+    """Words of no matter of their own: produce is no form of product."""
+    return frozenset(phrase.words[0] for phrase in phrases() if phrase.slot == "filler" and len(phrase.words) == 1)
+
+
+def _end(words: Sequence[str], tokens: Sequence[str], at: int, *, gaps: bool = True) -> int:
+    """Where a phrase that begins at a place ends, with articles and the like in between; 0 where it is not there."""
+    place = at
+    for word in words:
+        while gaps and at < place < len(tokens) and tokens[place] in BETWEEN and not _same(word, tokens[place]):
+            place += 1
+        if place >= len(tokens) or not _same(word, tokens[place]):
+            return 0
+        place += 1
+    return place
 
 
 def _same(word: str, token: str) -> bool:

@@ -167,6 +167,7 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "La liste {list}{of} compte {n} code(s).",
         "De lijst {list}{of} heeft {n} code(s).",
     ),
+    "codes_found": ("{n} code(s){of}: {where}.", "{n} code(s){of} : {where}.", "{n} code(s){of}: {where}."),
     "meaning": (
         "{code}: {label} (list {list}, {market}).",
         "{code} : {label} (liste {list}, {market}).",

@@ -235,7 +235,7 @@ def _edge_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
     shown = _list_answer(connection, asked, total, limit=1) if len(row) > 1 and asked.plan.how == "last" else None
     return Worked(
         sentence=f"{told} ({asked.counted(total).rstrip('.')})",
-        table=shown and shown.table,
+        table=None if shown is None else shown.table,
         proofs=asked.proofs,
         values=(asked.times.day(at), *row[1:]),
     )

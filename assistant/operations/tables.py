@@ -219,9 +219,13 @@ def _worth(one: Row, asked: tuple[str, ...], spare: frozenset[str], default: boo
     quoted = bool(key) and _is_name(key, one)
     enough = len(needed & told) >= ENOUGH * len(needed)
     numbered = enough and any(word.isdigit() for word in key) and bool(heads)
-    named = key and (needed <= told or numbered) and not set(key) <= one.heads
-    named = named and (needed & set(key) or own or len(key) > 1)
-    named = named and (heads or above or quoted or (len(key) > 1 and not rest))
+    named = (
+        bool(key)
+        and (needed <= told or numbered)
+        and not set(key) <= one.heads
+        and bool(needed & set(key) or own or len(key) > 1)
+        and bool(heads or above or quoted or (len(key) > 1 and not rest))
+    )
     looked_up = (
         bool(heads)
         and needed <= told

@@ -64,16 +64,17 @@ def array_content(parts: Sequence[Struct]) -> bytes:
     """What of parts is compressed; there is at least one."""
     columns: dict[str, Any] = {}
     number = len(parts)
-    nothing = (None,) * number
     for (name, told), values in zip(
         _fields(type(parts[0])), zip(*map(structs.astuple, parts), strict=True), strict=True
     ):
-        if values == nothing:  # most fields, of most parts
-            continue
-        if told is not None:
-            values = tuple(None if value is None else told(value) for value in values)
         first = values[0]
-        columns[name] = first if values.count(first) == number else _column(values)
+        if told is not None and (first is not None or values.count(None) < number):
+            values = tuple(None if value is None else told(value) for value in values)
+            first = values[0]
+        if values.count(first) < number:
+            columns[name] = _column(values)
+        elif first is not None:
+            columns[name] = first
     return _encode((number, columns))
 
 

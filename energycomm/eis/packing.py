@@ -33,17 +33,7 @@ LEVEL: Final = 3
 
 _AS_IS: Final = 0
 _ALONE: Final = 1
-
-
-class _Made(threading.local):
-    """The compressors and decompressors of a thread, by form: they are not for several at once."""
-
-    def __init__(self) -> None:
-        self.compressors: dict[int, zstandard.ZstdCompressor] = {}
-        self.decompressors: dict[int, zstandard.ZstdDecompressor] = {}
-
-
-_made = _Made()
+_local = threading.local()
 
 
 def pack(content: bytes, dictionary: int | None = None) -> bytes:
@@ -54,7 +44,7 @@ def pack(content: bytes, dictionary: int | None = None) -> bytes:
       dictionary: what it is like: `TEXTS`, `STATES`, `PARTS`; None for anything else.
     """
     form = _ALONE + (dictionary or 0)
-    frame = (_made.compressors.get(form) or _compressor(form)).compress(content)
+    frame = _compressor(form).compress(content)
     if len(frame) >= len(content):
         return bytes((_AS_IS,)) + content
     return bytes((form,)) + frame
@@ -72,25 +62,27 @@ def unpack(packed: bytes) -> bytes:
     if form == _AS_IS:
         return packed[1:]
     try:
-        return bytes((_made.decompressors.get(form) or _decompressor(form)).decompress(packed[1:]))
+        return bytes(_decompressor(form).decompress(packed[1:]))
     except zstandard.ZstdError as error:
         raise ValueError(f"not packed here: {error}") from None
 
 
 def _compressor(form: int) -> zstandard.ZstdCompressor:
-    """A new one of a form, from now on at hand."""
-    settings = zstandard.ZstdCompressionParameters.from_level(
-        LEVEL, format=zstandard.FORMAT_ZSTD1_MAGICLESS, write_content_size=1, write_checksum=0, write_dict_id=0
-    )
-    made = zstandard.ZstdCompressor(compression_params=settings, **_dictionary(form))
-    _made.compressors[form] = made
-    return made
+    """Each thread has its own: they are not for several at once."""
+    known: dict[int, zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
+    if form not in known:
+        settings = zstandard.ZstdCompressionParameters.from_level(
+            LEVEL, format=zstandard.FORMAT_ZSTD1_MAGICLESS, write_content_size=1, write_checksum=0, write_dict_id=0
+        )
+        known[form] = zstandard.ZstdCompressor(compression_params=settings, **_dictionary(form))
+    return known[form]
 
 
 def _decompressor(form: int) -> zstandard.ZstdDecompressor:
-    made = zstandard.ZstdDecompressor(format=zstandard.FORMAT_ZSTD1_MAGICLESS, **_dictionary(form))
-    _made.decompressors[form] = made
-    return made
+    known: dict[int, zstandard.ZstdDecompressor] = _local.__dict__.setdefault("decompressors", {})
+    if form not in known:
+        known[form] = zstandard.ZstdDecompressor(format=zstandard.FORMAT_ZSTD1_MAGICLESS, **_dictionary(form))
+    return known[form]
 
 
 @cache

@@ -173,13 +173,11 @@ def _loop(name: str, rules: list[str], emitter: Emitter) -> list[str]:
     variables = emitter.variables("\n".join(rules))
     used = {name: read for name, read in emitter.item_locals.items() if name in variables}
     lines = [f"{name} = {read}" for name, read in used.items()]
+    if any(read.startswith("previous.") for read in used.values()):
+        lines.insert(0, "previous = facts[index] if index < len(facts) else no_facts")
     shared = [f"{held.name} = {held.code}" for held in emitter.shared if held.item and held.name in variables]
-    body = _indented([*lines, *shared, *rules])
-    if not any(read.startswith("previous.") for read in used.values()):
-        return [f"for index, item in enumerate(message.{name}):", *body]
     return [
-        f"items, facts = message.{name}, history.registers",
-        "if len(facts) < len(items): facts = (*facts, *[no_facts] * (len(items) - len(facts)))",
-        "for index, (item, previous) in enumerate(zip(items, facts)):",
-        *body,
+        "facts = history.registers",
+        f"for index, item in enumerate(message.{name}):",
+        *_indented([*lines, *shared, *rules]),
     ]

@@ -30,20 +30,15 @@ Guards = list[str]
 Term: TypeAlias = terms.Value | terms.Condition
 
 
-_WORTH_SHARING = (terms.Call, terms.Comparison, terms.Membership, terms.InList, terms.And, terms.Or)
-
-
 def repeated(conditions: Iterable[terms.Condition]) -> frozenset[Term]:
-    """The comparisons, calls, and conditions put together that occur several times in some conditions. What a repeated
-    one is put together of is worked out with it, and repeated only where it occurs elsewhere too."""
+    """The comparisons and calls that occur several times in some conditions."""
     counts: Counter[Term] = Counter()
     stack: list[Term] = list(conditions)
     while stack:
         term = stack.pop()
-        if isinstance(term, _WORTH_SHARING):
+        if isinstance(term, terms.Call | terms.Comparison | terms.Membership | terms.InList):
             counts[term] += 1
-        if not (isinstance(term, terms.And | terms.Or) and counts[term] > 1):
-            stack.extend(terms.children(term))
+        stack.extend(terms.children(term))
     return frozenset(term for term, count in counts.items() if count > 1)
 
 
@@ -138,8 +133,9 @@ class Emitter:
     def code(self, condition: terms.Condition, *, positive: bool = True) -> str:
         """Code that is true when the condition is definitely true, or definitely false where not `positive`."""
         match condition:
-            case terms.And() | terms.Or():
-                return self.atom(condition, positive=positive)
+            case terms.And(operands=parts) | terms.Or(operands=parts):
+                codes = [self.code(part, positive=positive) for part in parts]
+                return _join("and" if isinstance(condition, terms.And) == positive else "or", codes)
             case terms.Not(operand=inner):
                 return self.code(inner, positive=not positive)
             case terms.Presence(operand=value):
@@ -150,7 +146,7 @@ class Emitter:
         return self.atom(condition, positive=positive)
 
     def atom(self, condition: terms.Condition, *, positive: bool) -> str:
-        """A condition on values, guarded against absent ones; worked out before where several contain it."""
+        """A condition on values, guarded against absent ones."""
         if condition in self._once:
             held = self._held.get((condition, positive))
             return (held or self._hold(condition, positive, self._atom(condition, positive=positive))).name
@@ -159,9 +155,6 @@ class Emitter:
     def _atom(self, condition: terms.Condition, *, positive: bool) -> str:
         guards: Guards = []
         match condition:
-            case terms.And(operands=parts) | terms.Or(operands=parts):
-                codes = [self.code(part, positive=positive) for part in parts]
-                return _join("and" if isinstance(condition, terms.And) == positive else "or", codes)
             case terms.Truth(operand=value):
                 code = self.value(value, guards)
                 test = code if positive else f"not {code}"

@@ -40,7 +40,6 @@ _ESCAPE = re.compile(
 _LONGEST_ESCAPE = 12
 _SCALARS = frozenset(("string", "number", "boolean", "null"))
 _KEY = re.compile(rb'"[ \t\r\n]*:')
-_LONG_NUMBER = re.compile(rb"[0-9]{100}")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
@@ -88,7 +87,7 @@ def _first(stream: IO[bytes]) -> bytes:
 def _decoded(data: bytes) -> list[dict[str, Any]] | None:
     """The documents in some bytes, where decoding comes to the same as reading piece by piece; None of anything unusual
     or wrong: escapes, endless numbers, keys that stand twice, deep nesting."""
-    if b"\\" in data or _LONG_NUMBER.search(data):
+    if b"\\" in data or _has_digits(data, LONGEST_NUMBER // 2):
         return None
     brackets = data.translate(None, _NO_BRACKETS)
     for _ in range(MAX_DEPTH // 4):  # each turn takes the innermost one or two levels away
@@ -104,6 +103,11 @@ def _decoded(data: bytes) -> list[dict[str, Any]] | None:
         return None
     documents = whole if isinstance(whole, list) else [whole]
     return documents if all(isinstance(one, dict) for one in documents) else None
+
+
+def _has_digits(data: bytes, length: int) -> bool:
+    """Whether a block of so many bytes is digits alone, as it is in a number of twice that length."""
+    return any(data[at : at + length].isdigit() for at in range(0, len(data) - length + 1, length))
 
 
 def _parts(held: dict[str, Any], path: Path, above: Collection[Path], pieces: Collection[Path]) -> Iterator[Part]:
@@ -240,8 +244,7 @@ class _Source:
             self.left -= len(data)
             if self.left < 0:
                 raise Unreadable(refusal("JSON_LIMIT", value=f"more than {self.most} bytes", expected="smaller values"))
-            blocks = range(0, len(data) - LONGEST_NUMBER + 1, LONGEST_NUMBER)
-            if any(data[at : at + LONGEST_NUMBER].isdigit() for at in blocks):
+            if _has_digits(data, LONGEST_NUMBER):
                 raise Unreadable(refusal("JSON_LIMIT", value="a number without end", expected="shorter numbers"))
             self.ended = not data
             if not self._begun and data:

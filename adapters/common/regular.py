@@ -165,9 +165,12 @@ class Walk:
         """Read an object of JSON; its identity as `PlainView.identity` tells it, None where it is to be read
         otherwise."""
         self.reading = reading = Reading(self._table, PLAIN)
-        if not self._members(held, content, reading.values, reading.particulars):
+        said = self._members(held, content, reading.values, reading.particulars)
+        if said is None or reading.refusals or reading.notes:
             return None
-        return None if reading.refusals or reading.notes else PLAIN.identity(held, seed, self._identifying)
+        state = seed.copy()
+        state.update(said.encode("utf-8", "backslashreplace"))
+        return state.digest()
 
     def header(self, name: str, held: Any, content: Content) -> bool:
         """Whether a part of a header is as the schema has it; False also where that is to be found out otherwise.
@@ -186,7 +189,7 @@ class Walk:
             passed = self._elements((held,), single, {}, {}) and self._all_of(held)
         else:
             self.reading = Reading(self._table, PLAIN)
-            passed = self._members({name: held}, single, {}, {})
+            passed = self._members({name: held}, single, {}, {}) is not None
         return passed and not self.reading.refusals and not self.reading.notes
 
     def _all_of(self, element: etree._Element) -> bool:
@@ -282,54 +285,80 @@ class Walk:
             known[text] = told
         return True
 
-    def _members(self, held: Any, content: Content, into: Values, particulars: dict[str, Any]) -> bool:
+    def _members(self, held: Any, content: Content, into: Values, particulars: dict[str, Any]) -> str | None:
+        """Read the members of an object of JSON; what they say, None where they are to be read otherwise."""
         if type(held) is not dict:
-            return False
-        parts, filled = content.members, 0
+            return None
+        parts, filled, said = content.members, 0, []
         for name, inside in held.items():
             part = parts.get(name)
-            if part is None or (part.many and (type(inside) is not list or not inside)):
-                return False
+            if part is None:
+                return None
             filled += part.needed
-            for one in inside if part.many else (inside,):
-                if part.inner is None:
-                    if not self._member(one, part, into, particulars):
-                        return False
-                elif part.group is None:
-                    if not self._members(one, part.inner, into, particulars):
-                        return False
-                else:
-                    item, own = part.fixed.copy(), dict[str, Any]()
-                    if not self._members(one, part.inner, item, own):
-                        return False
-                    if own:
-                        item["particulars"] = own
-                    into.setdefault(part.group, []).append(item)
-        return filled == content.needed
+            if not part.many:
+                text = self._member(inside, part, into, particulars)
+            elif type(inside) is list and inside:
+                text = self._listed(inside, part, into, particulars)
+            else:
+                return None
+            if text is None:
+                return None
+            said.append((name, text))
+        return _object(said) if filled == content.needed else None
 
-    def _member(self, held: Any, part: Part, into: Values, particulars: dict[str, Any]) -> bool:
-        """Read a leaf of JSON."""
-        beside: list[tuple[str, Any]] = []
+    def _listed(self, held: list[Any], part: Part, into: Values, particulars: dict[str, Any]) -> str | None:
+        said = []
+        for one in held:
+            text = self._member(one, part, into, particulars)
+            if text is None:
+                return None
+            said.append(text)
+        return "[" + ", ".join(said) + "]"
+
+    def _member(self, held: Any, part: Part, into: Values, particulars: dict[str, Any]) -> str | None:
+        if part.inner is not None:
+            if part.group is None:
+                return self._members(held, part.inner, into, particulars)
+            item, own = part.fixed.copy(), dict[str, Any]()
+            said = self._members(held, part.inner, item, own)
+            if own:
+                item["particulars"] = own
+            into.setdefault(part.group, []).append(item)
+            return said
+        value = held
         if part.wrapped:
             if type(held) is not dict:
-                return False
-            if len(held) > 1:
-                beside = [(name, value) for name, value in held.items() if name != VALUE]
-            held = held.get(VALUE)
-        kind = type(held)
+                return None
+            value = held.get(VALUE)
+        kind = type(value)
         if kind is str:
-            form, text = "text", held.strip()
-        elif kind is bool:
-            form, text = "flag", "true" if held else "false"
+            form, text = "text", value.strip()
+            said = repr(text)
         elif kind is int or kind is Decimal:
-            form, text = "number", str(held)
+            form, text = "number", str(value)
+            said = text if kind is int else f"Decimal('{text}')"
+        elif kind is bool:
+            form, text, said = "flag", "true" if value else "false", repr(value)
         else:
-            return False
+            return None
         if form != part.form:
-            return False
+            return None
         told = part.known.get(text)
         if told is not None:
             store_all(told, into)
         elif not self._learned(text, part, into, particulars):
-            return False
-        return (not beside and not part.attributes_needed) or self._attached(beside, part, into, particulars)
+            return None
+        if not part.wrapped:
+            return said
+        if len(held) == 1 and not part.attributes_needed:
+            return _object([(VALUE, said)])
+        beside = [(name, one) for name, one in held.items() if name != VALUE]
+        if not self._attached(beside, part, into, particulars):
+            return None
+        return _object([(name, repr(one.strip())) for name, one in beside] + [(VALUE, said)])
+
+
+def _object(said: list[tuple[str, str]]) -> str:
+    """What an object says, whose members say this."""
+    said.sort()
+    return "[" + ", ".join([f"({name!r}, {text})" for name, text in said]) + "]"

@@ -183,6 +183,8 @@ class Walk:
         part = content.members.get(name)
         if part is None:
             return False
+        if _is_known(held, part):
+            return True
         single = Content(content.elements, content.members, part.needed)
         if isinstance(held, etree._Element):
             self.reading = Reading(self._table, XML)
@@ -356,6 +358,19 @@ class Walk:
         if not self._attached(beside, part, into, particulars):
             return None
         return _object([(name, repr(one.strip())) for name, one in beside] + [(VALUE, said)])
+
+
+def _is_known(held: Any, part: Part) -> bool:
+    """Whether a leaf has a text that was taken before, and nothing beside it."""
+    if part.inner is not None or part.attributes:
+        return False
+    if isinstance(held, etree._Element):
+        return (held.text or "").strip() in part.known and not len(held) and not held.attrib
+    if part.wrapped and type(held) is dict and len(held) == 1:
+        held = held.get(VALUE)
+    elif part.wrapped:
+        return False
+    return type(held) is str and part.form == "text" and held in part.known
 
 
 def _object(said: list[tuple[str, str]]) -> str:

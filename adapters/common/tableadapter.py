@@ -384,16 +384,25 @@ class _Member:
         refusals += [structs.replace(one, path=f"{self.document.head.tag}/{one.path.lstrip('/')}") for one in found]
         if not isinstance(content, etree._Element):
             return
-        order = list(declared(self.document.schema.path, self.adapter.wrapped).children)
         last = next(reversed(self.heads), None)
-        if name in order and last in order[order.index(name) :]:
+        if name in self._order and self._order.get(last, -1) >= self._order[name]:
             place = f"{self.document.head.tag}/{name}"
             refusals.append(self.adapter.refusal("SYN_UNEXPECTED", place, name, f"before {last}"))
 
+    @cached_property
+    def _order(self) -> dict[str | None, int]:
+        """Where the elements below the root stand, by the schema."""
+        root = self._declared(())
+        return {} if root is None else {name: place for place, name in enumerate(root.children)}
+
     def _regular_head(self, name: str, content: Any) -> bool:
         """Whether a part of the header is as the schema has it; False also where only the schema tells."""
-        wanted = self._content(())
+        wanted = self._content_of_head
         return wanted is not None and Walk(self.table).header(name, content, wanted)
+
+    @cached_property
+    def _content_of_head(self) -> Content | None:
+        return self._content(())
 
     def _take_name(self) -> None:
         node = self.document.head.children.get("name")

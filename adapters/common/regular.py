@@ -246,7 +246,7 @@ class Walk:
 
     def _attributed(self, element: etree._Element, part: Part, into: Values, particulars: dict[str, Any]) -> bool:
         """Read the attributes of an element; whether it has those that it may and must have."""
-        given = element.items()
+        given = [(str(name), str(value)) for name, value in element.items()]
         self._attributes += len(given)
         for name, value in sorted(given):
             if name in self._identifying:

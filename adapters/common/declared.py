@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from adapters.common.codes import refusal
+from adapters.common.simpletypes import SimpleTypes, Takes
 from adapters.common.views import VALUE
 from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
@@ -21,7 +22,15 @@ from energycomm.kernel.verdicts import Refusal
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _NUMBERS = frozenset(("decimal", "integer", "positiveInteger", "nonNegativeInteger"))
 _FORMS = {"text": "a text", "number": "a number", "flag": "true or false"}
+_PLAIN_ELEMENT = frozenset(("name", "type", "minOccurs", "maxOccurs"))
 _FORBIDDEN = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(55296, 57344), 65534, 65535))
+
+
+class Attribute(NamedTuple):
+    """An attribute: what takes its values, None where only the schema tells; whether it has to be there."""
+
+    takes: Takes | None
+    needed: bool
 
 
 class Declared(NamedTuple):
@@ -29,21 +38,28 @@ class Declared(NamedTuple):
 
     Attributes:
       children: by name, in their order; none of a leaf.
-      attributes: names of its attributes.
+      attributes: by name.
       form: of a leaf in JSON: ``text``, ``number`` or ``flag``.
       wrapped: in JSON it is an object with `value`.
       blank: a leaf that may be empty.
       needed: it has to be there.
       many: it may stand several times: in JSON in an array.
+      place: in its parent's content; the elements of a choice share one. None where only the schema tells what stands
+        beside it.
+      place_needed: something has to stand in that place.
+      takes: what takes its values; None where only the schema tells.
     """
 
     children: dict[str, Declared]
-    attributes: tuple[str, ...]
+    attributes: dict[str, Attribute]
     form: str
     wrapped: bool
     blank: bool
     needed: bool
     many: bool
+    place: int | None
+    place_needed: bool
+    takes: Takes | None
 
 
 @cache
@@ -59,7 +75,7 @@ def declared(path: Path, wrapped: frozenset[str]) -> Declared:
     bases = {name: kind.find(f"{_XS}restriction") for name, kind in restricted.items()}
     numbers = {name for name, base in bases.items() if base is not None and _is_number(base.get("base"))}
     (top,) = root.iterchildren(f"{_XS}element")
-    return _declared(top, set(restricted) - wrapped, numbers, wrapped)
+    return _Declaring(set(restricted) - wrapped, numbers, wrapped, SimpleTypes(path)).element(top, None, False)
 
 
 def _is_number(name: str | None) -> bool:
@@ -67,22 +83,69 @@ def _is_number(name: str | None) -> bool:
     return prefix == "xs" and kind in _NUMBERS
 
 
-def _declared(element: etree._Element, own: set[str], numbers: set[str], filled: frozenset[str]) -> Declared:
-    extension = element.find(f"{_XS}complexType/{_XS}simpleContent/{_XS}extension")
-    named = element.get("type") or (extension.get("base") if extension is not None else "") or ""
-    prefix, _, kind = named.rpartition(":")
-    sequence = element.find(f"{_XS}complexType/{_XS}sequence")
-    inner = [] if sequence is None else list(sequence.iter(f"{_XS}element"))
-    nearest = [one for one in inner if next(one.iterancestors(f"{_XS}element")) is element]
-    attributes = extension.iterchildren(f"{_XS}attribute") if extension is not None else ()
-    names = tuple(str(one.get("name")) for one in attributes)
-    wrapped = bool(names) or (bool(kind) and prefix != "xs" and kind not in own)
-    children = {str(one.get("name")): _declared(one, own, numbers, filled) for one in nearest}
-    number = kind in numbers or _is_number(named)
-    form = "number" if number else "flag" if named == "xs:boolean" else "text"
-    needed = element.get("minOccurs") != "0" and not any(True for _ in element.iterancestors(f"{_XS}choice"))
-    blank = bool(kind) and prefix != "xs" and kind not in filled
-    return Declared(children, names, form, wrapped, blank, needed, element.get("maxOccurs", "1") != "1")
+class _Declaring(NamedTuple):
+    """Reads the elements of a schema.
+
+    Attributes:
+      own: simple types of the schema itself whose leaves are plain values in JSON.
+      numbers: simple types of the schema itself that are numbers.
+      filled: types whose leaves are never empty.
+      types: all simple types.
+    """
+
+    own: set[str]
+    numbers: set[str]
+    filled: frozenset[str]
+    types: SimpleTypes
+
+    def element(self, element: etree._Element, place: int | None, place_needed: bool) -> Declared:
+        """An element that stands in a place of its parent's content."""
+        extension = element.find(f"{_XS}complexType/{_XS}simpleContent/{_XS}extension")
+        named = element.get("type") or (extension.get("base") if extension is not None else "") or ""
+        prefix, _, kind = named.rpartition(":")
+        sequence = element.find(f"{_XS}complexType/{_XS}sequence")
+        inner = [] if sequence is None else list(sequence.iter(f"{_XS}element"))
+        nearest = [one for one in inner if next(one.iterancestors(f"{_XS}element")) is element]
+        given = extension.iterchildren(f"{_XS}attribute") if extension is not None else ()
+        attributes = {
+            str(one.get("name")): Attribute(self.types.takes(one.get("type") or ""), one.get("use") == "required")
+            for one in given
+        }
+        places = {} if sequence is None else _places(sequence)
+        number = kind in self.numbers or _is_number(named)
+        return Declared(
+            children={str(one.get("name")): self.element(one, *places.get(one, (None, False))) for one in nearest},
+            attributes=attributes,
+            form="number" if number else "flag" if named == "xs:boolean" else "text",
+            wrapped=bool(attributes) or (bool(kind) and prefix != "xs" and kind not in self.own),
+            blank=bool(kind) and prefix != "xs" and kind not in self.filled,
+            needed=element.get("minOccurs") != "0" and not any(True for _ in element.iterancestors(f"{_XS}choice")),
+            many=element.get("maxOccurs", "1") != "1",
+            place=place,
+            place_needed=place_needed,
+            takes=self.types.takes(named) if named else None,
+        )
+
+
+def _places(sequence: etree._Element) -> dict[etree._Element, tuple[int, bool]]:
+    """The places of a sequence of elements and of choices between single elements, and whether one has to be filled;
+    none of a content that is anything else: only the schema can judge that."""
+    found: dict[etree._Element, tuple[int, bool]] = {}
+    kind = sequence.getparent()
+    if kind is None or len(kind) > 1 or kind.attrib or sequence.attrib:
+        return {}
+    for place, particle in enumerate(sequence.iterchildren(etree.Element)):
+        choice = particle.tag == f"{_XS}choice"
+        among = list(particle.iterchildren(etree.Element)) if choice else [particle]
+        least, most = particle.get("minOccurs", "1"), particle.get("maxOccurs", "1")
+        if least not in ("0", "1") or most not in (("1",) if choice else ("1", "unbounded")):
+            return {}
+        if choice and any(one.get("minOccurs") or one.get("maxOccurs") for one in among):
+            return {}
+        if any(one.tag != f"{_XS}element" or set(map(str, one.attrib)) - _PLAIN_ELEMENT for one in among):
+            return {}
+        found |= dict.fromkeys(among, (place, least == "1"))
+    return found if len({one.get("name") for one in found}) == len(found) else {}
 
 
 def _absent(content: Any, node: Declared) -> bool:

@@ -1,6 +1,7 @@
-"""Splits a JSON document into its header and its CH messages, one at a time: never the whole document is held.
+"""Splits a JSON document into its header and its CH messages, one at a time: no large document is held whole.
 
-`ijson` reads it. NaN, infinities and a key that stands twice with two values are refused; half a character
+`ijson` reads it; a small one that has nothing unusual is decoded at once by `msgspec`, which is ten times faster and
+comes to the same. NaN, infinities and a key that stands twice with two values are refused; half a character
 (``\\ud800`` alone), which JSON can say and no encoding can write, comes out as U+FFFE, which no message may hold.
 """
 
@@ -9,9 +10,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Collection, Iterator
+from decimal import Decimal
+from io import BytesIO
 from typing import IO, Any, TypeAlias
 
 import ijson
+import msgspec
 
 from adapters.common.codes import Unreadable, refusal
 
@@ -26,6 +30,8 @@ MAX_DEPTH = 200
 LONGEST_NUMBER = 1000
 """Digits in a row that every document may have; one of 4300 and more would bring the reader down."""
 _CHUNK = 1 << 16
+SMALL = 1 << 18
+"""Bytes up to which a document is decoded at once."""
 _HEX = rb"[0-9a-fA-F]{2}"
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB]" + _HEX + rb"\\u[dD][c-fC-F]" + _HEX + rb"|(u[dD][89a-fA-F]" + _HEX + rb")|.)", re.DOTALL
@@ -33,6 +39,9 @@ _ESCAPE = re.compile(
 """An escape of a text: a pair of halves of one character, half a character alone, or any other."""
 _LONGEST_ESCAPE = 12
 _SCALARS = frozenset(("string", "number", "boolean", "null"))
+_KEY = re.compile(rb'"[ \t\r\n]*:')
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 def split(stream: IO[bytes], pieces: Collection[Path], most: int = MAX_PIECE) -> Iterator[Part]:
@@ -47,8 +56,14 @@ def split(stream: IO[bytes], pieces: Collection[Path], most: int = MAX_PIECE) ->
       Unreadable: the document is no JSON (JSON_SYNTAX), is cut (JSON_TRUNCATED), or one value is too large or nested
         too deeply (JSON_LIMIT).
     """
-    source = _Source(stream, most)
     above = {path[:length] for path in pieces for length in range(len(path))}
+    first = _first(stream)
+    whole = _decoded(first) if len(first) <= min(SMALL, most) else None
+    if whole is not None:
+        for document in whole:
+            yield from [((), document)] if () in pieces else _parts(document, (), above, pieces)
+        return
+    source = _Source(_Rest(first, stream), most)
     try:
         yield from _Walk(source, above, frozenset(pieces)).parts()
     except ijson.JSONError as error:
@@ -57,6 +72,66 @@ def split(stream: IO[bytes], pieces: Collection[Path], most: int = MAX_PIECE) ->
         if source.ended and "garbage" not in words:
             raise Unreadable(refusal("JSON_TRUNCATED", value=words, expected="the document to its end")) from None
         raise Unreadable(refusal("JSON_SYNTAX", value=words, expected="JSON")) from None
+
+
+def _first(stream: IO[bytes]) -> bytes:
+    """The bytes of a small document, or more than such a one has."""
+    read: list[bytes] = []
+    left = SMALL + 1
+    while left > 0 and (data := stream.read(min(left, _CHUNK))):
+        read.append(data)
+        left -= len(data)
+    return b"".join(read)
+
+
+def _decoded(data: bytes) -> list[dict[str, Any]] | None:
+    """The documents in some bytes, where decoding comes to the same as reading piece by piece; None of anything unusual
+    or wrong: escapes, endless numbers, keys that stand twice, deep nesting."""
+    if b"\\" in data or _has_digits(data, LONGEST_NUMBER // 2):
+        return None
+    brackets = data.translate(None, _NO_BRACKETS)
+    for _ in range(MAX_DEPTH // 4):  # each turn takes the innermost one or two levels away
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    if brackets:
+        return None
+    try:
+        whole = _decode(data)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+    # A key that stood twice stands once now. Without escapes both texts have the same quotation marks.
+    if len(_KEY.findall(data)) != msgspec.json.encode(whole).count(b'":'):
+        return None
+    documents = whole if isinstance(whole, list) else [whole]
+    return documents if all(isinstance(one, dict) for one in documents) else None
+
+
+def _has_digits(data: bytes, length: int) -> bool:
+    """Whether a block of so many bytes is digits alone, as it is in a number of twice that length."""
+    return any(data[at : at + length].isdigit() for at in range(0, len(data) - length + 1, length))
+
+
+def _parts(held: dict[str, Any], path: Path, above: Collection[Path], pieces: Collection[Path]) -> Iterator[Part]:
+    """What `_Walk` gives of an object."""
+    for key, value in held.items():
+        here = (*path, key)
+        if here in above and isinstance(value, dict):
+            yield from _parts(value, here, above, pieces)
+        elif here in pieces and (value is None or isinstance(value, list)):
+            yield from ((here, one) for one in value or ())
+        else:
+            yield here, value
+
+
+class _Rest(BytesIO):
+    """Bytes that were read before, and then the rest of their stream."""
+
+    def __init__(self, first: bytes, rest: IO[bytes]) -> None:
+        super().__init__(first)
+        self._rest = rest
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Some bytes, none at the end."""
+        return super().read(size) or self._rest.read(-1 if size is None else size)
 
 
 class _Walk:
@@ -169,8 +244,7 @@ class _Source:
             self.left -= len(data)
             if self.left < 0:
                 raise Unreadable(refusal("JSON_LIMIT", value=f"more than {self.most} bytes", expected="smaller values"))
-            blocks = range(0, len(data) - LONGEST_NUMBER + 1, LONGEST_NUMBER)
-            if any(data[at : at + LONGEST_NUMBER].isdigit() for at in blocks):
+            if _has_digits(data, LONGEST_NUMBER):
                 raise Unreadable(refusal("JSON_LIMIT", value="a number without end", expected="shorter numbers"))
             self.ended = not data
             if not self._begun and data:

@@ -17,24 +17,12 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from adapters.common.reading import Fields
+from adapters.common.simpletypes import PLAIN, TEXTS
 from energycomm.kernel import safexml
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _BLANK = "[ \\t\\r\\n]*+"
 _DEEPEST = 20
-
-_DAY = (
-    r"(?!0000)[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
-    r"|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
-)
-_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9}|)"
-_OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|)"
-_PLAIN: dict[str, str] = {
-    "boolean": "(?:0|1|true|false)",
-    "date": _DAY + _OFFSET,
-    "dateTime": f"{_DAY}T{_TIME}{_OFFSET}",
-}
-_TEXTS = ("string", "normalizedString", "token")
 
 
 class _Unread(Exception):
@@ -330,11 +318,11 @@ def _expression(base: str, facets: dict[str, list[str]]) -> tuple[str, bool]:
     """The expression of a built-in type with facets, and whether its values may be empty. What it matches has no white
     space around it."""
     names = set(facets)
-    if base in _PLAIN and not names:
-        return _PLAIN[base], False
+    if base in PLAIN and not names:
+        return PLAIN[base], False
     if base == "token" and names == {"enumeration"} and all(facets["enumeration"]):
         return f"(?:{'|'.join(map(re.escape, facets['enumeration']))})", False
-    if base in _TEXTS and names in ({"minLength", "maxLength"}, {"maxLength"}):
+    if base in TEXTS and names in ({"minLength", "maxLength"}, {"maxLength"}):
         least, most = int(facets.get("minLength", ["0"])[0]), int(facets["maxLength"][0])
         if least <= 1 <= most:
             text = rf"(?=\S)[^<>&\x00-\x1f]{{1,{most}}}+(?<=\S)"

@@ -90,10 +90,10 @@ class Reading:
                 continue
             told = remembered.get((id(leaf), text))
             if told is None:
-                self._leaf(text, leaf, slots[slot], path, kept[slot])
+                self.leaf(text, leaf, slots[slot], path, kept[slot])
             else:
                 raw[leaf.path] = text
-                _store_all(told, slots[slot])
+                store_all(told, slots[slot])
         for item, own in zip(slots[1:], kept[1:], strict=True):
             if own:
                 item["particulars"] = own
@@ -116,7 +116,7 @@ class Reading:
                     if text and told is not None:
                         seen.add(name)
                         self.raw[leaf.path] = text
-                        _store_all(told, into)
+                        store_all(told, into)
                         continue
             here = f"{path}/{name}"
             again = name in seen
@@ -149,20 +149,29 @@ class Reading:
             return
         text = self._view.text(content)
         if text is not None:
-            self._leaf(text, leaf, into, path, particulars)
+            self.leaf(text, leaf, into, path, particulars)
         elif node.needed:
             self.refusals.append(refusal("SYN_MISSING", path, expected="an element with a value"))
         if node.attributes:
             self._walk(content, node, into, path, particulars)
 
-    def _leaf(self, text: str, leaf: Leaf, into: Values, path: str, particulars: dict[str, Any]) -> None:
+    def leaf(self, text: str, leaf: Leaf, into: Values, path: str, particulars: dict[str, Any]) -> None:
+        """Read the text of a leaf.
+
+        Args:
+          text: without outer white space, not empty.
+          leaf: of the table.
+          into: takes its values.
+          path: for refusals.
+          particulars: take it, where it is one.
+        """
         if self._view.unsafe(text):
             self.refusals.append(refusal("SYN_VALUE", path, repr(text), "a text without control characters"))
             return
         self.raw[leaf.path] = text
         remembered = self._table.remembered.get((id(leaf), text))
         if remembered is not None:
-            _store_all(remembered, into)
+            store_all(remembered, into)
             return
         said = len(self.refusals) + len(self.notes)
         if leaf.codes is not None:
@@ -265,7 +274,8 @@ _WORDS = {
 }
 
 
-def _store_all(told: list[Told], into: Values) -> None:
+def store_all(told: list[Told], into: Values) -> None:
+    """Put what a text tells into the values that it is part of."""
     for name, target, value in told:
         if name is not None:
             into[name] = value

@@ -20,11 +20,12 @@ from msgspec import structs
 from adapters.common import csvform, jsonform, xmlform
 from adapters.common.adapter import MarketAdapter
 from adapters.common.codes import AdapterCode, CodeTable, Unreadable
-from adapters.common.declared import Writer, declared
+from adapters.common.declared import Declared, Writer, declared
 from adapters.common.outcome import FAULTS, LONGEST_POINT, LONGEST_REFERENCE, business_order
 from adapters.common.particulars import with_particulars
 from adapters.common.pieces import Reading, Values, messages_of
 from adapters.common.reading import namespace_of
+from adapters.common.regular import Content, Walk, content_of
 from adapters.common.shapes import Ways, way
 from adapters.common.table import Document, Node, Piece, Table
 from adapters.common.views import PLAIN, VALUE, XML, View
@@ -81,6 +82,8 @@ class TableAdapter(MarketAdapter):
         self.attributes = {label: frozenset(_attributes(document)) for label, document in table.documents.items()}
         """Label -> attributes that belong to the content of its pieces."""
         self.ways: Ways = {}
+        self.contents: dict[tuple[str, tuple[str, ...], str | None], Content | None] = {}
+        """Label, path below the root and namespace -> what may stand there; None where only a schema tells."""
         self._digesters = digesters or {}
         for label, document in table.documents.items():
             for path, piece in document.pieces.items():
@@ -376,16 +379,30 @@ class _Member:
         assert self.document.schema is not None
         refusals = self.reading.refusals
         found: list[Refusal] = []
-        if not refusals and content not in (None, {VALUE: ""}):
+        if not refusals and content not in (None, {VALUE: ""}) and not self._regular_head(name, content):
             self._judged((name,), content, found, self.reading.notes)
         refusals += [structs.replace(one, path=f"{self.document.head.tag}/{one.path.lstrip('/')}") for one in found]
         if not isinstance(content, etree._Element):
             return
-        order = list(declared(self.document.schema.path, self.adapter.wrapped).children)
         last = next(reversed(self.heads), None)
-        if name in order and last in order[order.index(name) :]:
+        if name in self._order and self._order.get(last, -1) >= self._order[name]:
             place = f"{self.document.head.tag}/{name}"
             refusals.append(self.adapter.refusal("SYN_UNEXPECTED", place, name, f"before {last}"))
+
+    @cached_property
+    def _order(self) -> dict[str | None, int]:
+        """Where the elements below the root stand, by the schema."""
+        root = self._declared(())
+        return {} if root is None else {name: place for place, name in enumerate(root.children)}
+
+    def _regular_head(self, name: str, content: Any) -> bool:
+        """Whether a part of the header is as the schema has it; False also where only the schema tells."""
+        wanted = self._content_of_head
+        return wanted is not None and Walk(self.table).header(name, content, wanted)
+
+    @cached_property
+    def _content_of_head(self) -> Content | None:
+        return self._content(())
 
     def _take_name(self) -> None:
         node = self.document.head.children.get("name")
@@ -430,17 +447,18 @@ class _Member:
     def _transaction(self, path: tuple[str, ...], content: Any, view: View) -> Transaction:
         self.position += 1
         piece, refusal = self.document.pieces[path], self.adapter.refusal
-        reading = Reading(self.table, view)
-        identity = self._shaped(reading, content, piece) if view is XML and not self.attributes else None
-        if identity is None:
-            reading.walk(content, piece.node)
-            identity = view.identity(content, self.seed, self.attributes)
+        regular = self._regular(path, content, view)
+        if regular is not None:
+            reading, identity = regular
+            refusals, notes = [], []
+        else:
+            reading, identity = self._read(path, content, view)
+            refusals, notes = list(reading.refusals), list(reading.notes)
+            if self.document.schema is not None and (self.adapter.strict or isinstance(content, etree._Element)):
+                self._judged(path, content if path else self.whole, refusals, notes)
+            self._unknown(refusals, notes)
         values = reading.values
         messages: tuple[KernelMessage, ...] = ()
-        refusals, notes = list(reading.refusals), list(reading.notes)
-        if self.document.schema is not None and (self.adapter.strict or isinstance(content, etree._Element)):
-            self._judged(path, content if path else self.whole, refusals, notes)
-        self._unknown(refusals, notes)
         reference = values.get("reference") or self.head.get("reference") or "-"
         point = values.get("access_point") or self.head.get("access_point")
         if not refusals:
@@ -464,6 +482,43 @@ class _Member:
             notes=tuple(notes),
         )
 
+    def _regular(self, path: tuple[str, ...], content: Any, view: View) -> tuple[Reading, bytes] | None:
+        """What is read of a piece that is as table and schema have it, and its identity; None of any other."""
+        wanted = self._content(path) if path else None
+        if wanted is None:
+            return None
+        walk = Walk(self.table, self.attributes)
+        identity = (walk.element if view is XML else walk.object)(content, wanted, self.seed)
+        return None if identity is None else (walk.reading, identity)
+
+    def _content(self, path: tuple[str, ...]) -> Content | None:
+        """What may stand in a piece, or in the header for an empty path; None where that is left to the schema."""
+        document, contents = self.document, self.adapter.contents
+        key = document.label, path, self.space
+        if key not in contents:
+            node = document.pieces[path].node if path else document.head
+            found = self._declared(path)
+            contents[key] = None if found is None else content_of(node, found, self.space)
+        return contents[key]
+
+    def _declared(self, path: tuple[str, ...]) -> Declared | None:
+        """The declaration of a piece, or of the document; None where there is no such schema."""
+        if not self.adapter.strict or self.document.schema is None:
+            return None
+        found = declared(self.document.schema.path, self.adapter.wrapped)
+        for name in path:
+            found = found.children[name]
+        return found
+
+    def _read(self, path: tuple[str, ...], content: Any, view: View) -> tuple[Reading, bytes]:
+        """What the table reads of a piece, and its identity."""
+        reading, piece = Reading(self.table, view), self.document.pieces[path]
+        identity = self._shaped(reading, content, piece) if view is XML and not self.attributes else None
+        if identity is None:
+            reading.walk(content, piece.node)
+            identity = view.identity(content, self.seed, self.attributes)
+        return reading, identity
+
     def _shaped(self, reading: Reading, content: etree._Element, piece: Piece) -> bytes | None:
         """Read an element that is built as others; its identity as the view tells it, None where it is to be walked."""
         parts = list(content.iter(etree.Element))
@@ -484,9 +539,8 @@ class _Member:
         if isinstance(content, etree._Element):
             self._checked(content, refusals, notes)
             return
-        node = declared(self.document.schema.path, self.adapter.wrapped)
-        for name in path:
-            node = node.children[name]
+        node = self._declared(path)
+        assert node is not None
         writer = Writer(self.space)
         name = path[-1] if path else self.document.root or ""
         self._checked(writer.element(name, content, node, name), refusals, notes, writer.refusals)

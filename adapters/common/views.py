@@ -155,11 +155,12 @@ class PlainView:
 
 
 def _ordered(content: Any) -> Any:
-    if isinstance(content, dict):
+    kind = type(content)
+    if kind is str:
+        return content.strip()
+    if kind is dict:
         return [(name, _ordered(content[name])) for name in sorted(content) if content[name] is not None]
-    if isinstance(content, list):
-        return [_ordered(one) for one in content]
-    return content.strip() if isinstance(content, str) else content
+    return [_ordered(one) for one in content] if kind is list else content
 
 
 XML, PLAIN = XmlView(), PlainView()

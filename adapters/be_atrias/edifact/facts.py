@@ -213,6 +213,7 @@ class Facts:
             self.values["code"] = short(segment.get(0), 64, "ERC")
 
 
+@lru_cache(maxsize=1024)
 def named(where: str) -> str:
     """The name of a particular: as a message can hold it, with room for what stands around it."""
     return _NO_NAME.sub("_", where)[:50]
@@ -305,6 +306,7 @@ _FURTHEST = 14
 """Hours that a zone is from UTC at most."""
 
 
+@lru_cache(maxsize=256)
 def _offset(text: str) -> timezone:
     """The zone of DTM+735, written +0100."""
     sign, figures = text[:1], text[1:]

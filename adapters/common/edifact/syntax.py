@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import IO, NamedTuple
 
 from msgspec import Struct, field
@@ -68,6 +69,8 @@ _ENCODINGS = {
 }
 """Syntax identifier of UNB -> character set; Latin-1, in which no byte is wrong, where it is another."""
 _TAG = re.compile(r"[A-Z]{3}")
+_LONGEST_KNOWN, _MOST_KNOWN = 48, 4096
+"""Characters of a segment that is remembered, and how many are."""
 
 REFERENCES_DIFFER, COUNT_DIFFERS, MISSING = "28", "29", "13"
 """Codes of UN/EDIFACT list 0085 that a CONTRL answers with."""
@@ -148,7 +151,7 @@ def segments(content: IO[bytes]) -> Iterator[Segment]:
         at = 9
         if len(separators) < 6 or len(set(separators) - {" "}) < 5 - (separators[3] == " "):
             raise Unreadable(refusal("EDI_SYNTAX", "UNA", separators, "six separators, each another one"))
-    splitter = _Splitter(separators)
+    splitter = _splitter(separators)
     encoding = ""
     number = 0
     while True:
@@ -183,8 +186,13 @@ def _shown(raw: bytes) -> str:
     return raw[:60].decode("latin-1")
 
 
+@lru_cache(maxsize=16)
+def _splitter(separators: str) -> _Splitter:
+    return _Splitter(separators)
+
+
 class _Splitter:
-    """Splits segments by the separators of UNA."""
+    """Splits segments by the separators of UNA. Short ones are remembered: most come in every message of a market."""
 
     def __init__(self, separators: str) -> None:
         self.component, self.element, _, self.release, _, self.end = tuple(separators[:6])
@@ -195,9 +203,13 @@ class _Splitter:
         # Never tried another way, but for a sender who gives one sign both meanings.
         once = "+" if end != mark else ""
         self.segment = re.compile(f"[\r\n]*+({held}(?:{mark}.{held})*{once}){end}".encode("latin-1"), re.S)
+        self._known: dict[str, Segment] = {}
 
     def split(self, text: str, number: int) -> Segment:
         """The segment of a text without its end."""
+        known = self._known.get(text)
+        if known is not None:
+            return known
         if self.released in text:
             elements = [self._parts(part) for part in self._cut(text, self.element)]
         else:
@@ -205,7 +217,12 @@ class _Splitter:
         tag = elements[0][0]
         if not _TAG.fullmatch(tag) or tag == "UNA":
             raise Unreadable(refusal("EDI_SYNTAX", f"segment {number}", text[:40], "a tag of three capitals"))
-        return Segment(tag, tuple(elements[1:]))
+        segment = Segment(tag, tuple(elements[1:]))
+        if len(text) <= _LONGEST_KNOWN:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[text] = segment
+        return segment
 
     def _parts(self, text: str) -> tuple[str, ...]:
         if self.released not in text:

@@ -79,8 +79,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--messages", type=int, default=100_000, help="that the growing store gets; 1000000 takes long")
     parser.add_argument("--judged", type=int, default=20_000, help="stored messages that are judged again")
     parser.add_argument("--memory", type=float, nargs="+", default=[10, 50], help="MB of the files; 1000 takes long")
+    parser.add_argument("--types", nargs="+", default=["C15", "R151"], help="of these files")
     parser.add_argument("--readings", type=int, default=6_000, help="whose size in a store is measured")
+    parser.add_argument("--folder", type=Path, help="work in this empty folder, and leave what was made")
     parser.add_argument("--no-postgres", action="store_true", help="SQLite alone")
+    parser.add_argument("--no-sqlite", action="store_true", help="PostgreSQL alone")
     parser.add_argument("--long", action="store_true", help="a million messages, files of up to 1 GB: hours")
     parser.add_argument("--page", action="store_true", help="put the figures into docs/benchmarks.md too")
     return parser
@@ -111,8 +114,10 @@ def main(typed: list[str] | None = None) -> int:
     asked = arguments().parse_args([*LONG, *typed] if "--long" in typed else typed)
     print(machine(), end="\n\n")
     with tempfile.TemporaryDirectory(prefix="energycomm-bench-") as name:
-        folder = Path(name)
+        folder = asked.folder or Path(name)
         with databases(folder, postgres=not asked.no_postgres) as found:
+            if asked.no_sqlite:
+                del found["SQLite"]
             sections: dict[str, tuple[str, Callable[[], list[str]]]] = {
                 "whole-path": ("The whole path", lambda: _whole_path(folder, found, asked)),
                 "instructions": ("The whole path in instructions", lambda: _instructions(folder, found, asked)),
@@ -124,7 +129,7 @@ def main(typed: list[str] | None = None) -> int:
                 "browsing": ("Looking", lambda: _looking(found, asked)),
                 "desk": ("The desk", lambda: desk.compare(folder / "desk", found, asked.messages)),
                 "bulk": ("Judging stored messages again", lambda: bulk.compare(folder, found, asked.judged)),
-                "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
+                "memory": ("Memory", lambda: _memory(folder, found, asked)),
                 "size": ("What a message takes", lambda: size.compare(folder / "size", found, asked.readings)),
             }
             for section in SECTIONS:
@@ -163,6 +168,10 @@ def _instructions(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespa
 def _processes(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
     files = [flat(folder / f"large-{flux}", flux, int(asked.large * 1e6)) for flux in ("R151", "C15")]
     return processes.compare(files, found, asked.processes)
+
+
+def _memory(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    return memory.grow(folder / "memory", found, [int(mb * 1e6) for mb in asked.memory], asked.types)
 
 
 def _looking(found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks import table
-from benchmarks.growth import BYTES
-from benchmarks.material import flat
+from benchmarks.material import READING, flat
 from benchmarks.whole_path import UrlOf, fresh_gateway
 from energycomm.bulk.buckets import write_buckets
 from energycomm.bulk.judging import Question, opened
@@ -31,7 +30,7 @@ def compare(folder: Path, databases: dict[str, UrlOf], messages: int) -> list[st
       databases: name -> fresh databases.
       messages: daily readings to store.
     """
-    material = flat(folder / "bulk", "R151", messages * BYTES)
+    material = flat(folder / "bulk", "R151", messages * READING)
     rows = []
     for name, url_of in databases.items():
         with fresh_gateway(url_of()) as gateway:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import resource
 import sys
 import tempfile
 import time
@@ -22,6 +21,8 @@ from lxml import etree
 from benchmarks import (
     browsing,
     bulk,
+    cluster,
+    cpu_seconds,
     daemon,
     desk,
     growth,
@@ -52,6 +53,7 @@ SECTIONS = (
     "browsing",
     "desk",
     "bulk",
+    "cluster",
     "memory",
     "size",
 )
@@ -129,6 +131,7 @@ def main(typed: list[str] | None = None) -> int:
                 "browsing": ("Looking", lambda: _looking(found, asked)),
                 "desk": ("The desk", lambda: desk.compare(folder / "desk", found, asked.messages)),
                 "bulk": ("Judging stored messages again", lambda: bulk.compare(folder, found, asked.judged)),
+                "cluster": ("On a cluster of Ray", lambda: cluster.compare(folder / "cluster", found, asked.judged)),
                 "memory": ("Memory", lambda: _memory(folder, found, asked)),
                 "size": ("What a message takes", lambda: size.compare(folder / "size", found, asked.readings)),
             }
@@ -139,19 +142,13 @@ def main(typed: list[str] | None = None) -> int:
 
 
 def _measure(section: str, title: str, measure: Callable[[], list[str]], typed: list[str], *, page: bool) -> None:
-    begun, spent = time.monotonic(), _cpu()
+    begun, spent = time.monotonic(), cpu_seconds()
     lines = [origin(typed, section), "", *measure()]
     print(f"## {title}\n\n" + "\n".join(lines), end="\n\n", flush=True)
-    took, cpu = time.monotonic() - begun, _cpu() - spent
+    took, cpu = time.monotonic() - begun, cpu_seconds() - spent
     print(f"{section}: {took:.0f} s, CPU without the database server {cpu:.0f} s", file=sys.stderr, flush=True)
     if page:
         fill(PAGE, section, lines)
-
-
-def _cpu() -> float:
-    """CPU seconds of this process and of those that it started and that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from energycomm.correction import campaign
 from energycomm.correction.acting import NotDone, act, compared, judge_again, sorted_places, states_at
-from energycomm.correction.cases import APPLIED, STUCK, Case, Found, read_cases, stuck_ids
+from energycomm.correction.cases import APPLIED, STUCK, Case, Found, read_cases
 from energycomm.correction.planning import Planned, spread
 from energycomm.correction.script import Modify
 from energycomm.eis.bulk import driver_of
@@ -85,10 +85,10 @@ def _case(store: Store, markets: Markets, message_id: int) -> Case:
         raise UserError(f"There is no Kernel message {message_id}.", "`energycomm message list` lists them.")
     if found[0].state not in STUCK:
         raise UserError(f"Message {message_id} is {found[0].state}: only a stuck message is edited.")
-    if message_id not in stuck_ids(store.engine, (found[0].state,)):
-        with reading(store.engine) as connection:
-            sql = "SELECT max(id) FROM kernel_message WHERE corrects = ? AND state <> 'withdrawn'"
-            ((version,),) = driver_of(connection).rows(sql, (message_id,))
+    with reading(store.engine) as connection:
+        sql = "SELECT max(id) FROM kernel_message WHERE corrects = ? AND state <> 'withdrawn'"
+        ((version,),) = driver_of(connection).rows(sql, (message_id,))
+    if version is not None:
         raise UserError(f"Message {message_id} was corrected before, by message {version}.", "Edit that one.")
     return found[0]
 

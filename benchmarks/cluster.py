@@ -15,6 +15,7 @@ import pytest
 from benchmarks import cpu_seconds, table
 from benchmarks.material import READING, flat
 from benchmarks.whole_path import UrlOf, fresh_gateway
+from energycomm.bulk.buckets import BUCKET_MESSAGES
 from energycomm.bulk.cluster import Cluster
 from energycomm.bulk.judging import Question, Shift
 from energycomm.bulk.verdicts import judged_again
@@ -27,6 +28,8 @@ from tests import ray_nodes
 CHANGED = ("fr/readings.yaml", "<= most_wh(history.subscribed_power, previous.days)", "<= 25000")
 """File of a rule, what it says, and what it says instead: a reading of more than 25 kWh a day is refused."""
 
+BUCKETS = 20
+"""Into which the messages are put at least, so that two nodes have as much to do."""
 RAY = (("one node", 1), ("two nodes", 2), ("two nodes, one of them killed", 2))
 """Runs on a cluster, and how many nodes each has."""
 
@@ -66,7 +69,7 @@ def compare(folder: Path, databases: dict[str, UrlOf], messages: int) -> list[st
     with fresh_gateway(url_of()) as gateway:
         total(gateway.inbound.take([*material.before, *material.files], "bench"))
         asked = changed(gateway, folder / "rules")
-        runs = dict(_runs(gateway, asked, folder))
+        runs = dict(_runs(gateway, asked, folder, messages))
     one = runs["one process"]
     rows = [[words, *_row(run, runs, same=run[-2:] == one[-2:])] for words, run in runs.items()]
     head = ["judged by", "messages", "s by the clock", "CPU s of who asks", "CPU s of each that judged"]
@@ -99,21 +102,17 @@ def changed(gateway: Gateway, folder: Path) -> Question:
     return question(folder, gateway.markets, 0)
 
 
-def _runs(gateway: Gateway, asked: Question, folder: Path) -> Iterator[tuple[str, Run]]:
+def _runs(gateway: Gateway, asked: Question, folder: Path, messages: int) -> Iterator[tuple[str, Run]]:
     """One process, one node, two, and two of which one dies when half is done."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ray_nodes.TOKEN.items():
             patch.setenv(name, value)
-        yield "one process", _run(gateway, asked, folder / "one", Processes(1), None)
-        for number, dies, words in (
-            (1, False, "one node"),
-            (2, False, "two nodes"),
-            (2, True, "two, one of them killed"),
-        ):
+        yield "one process", _run(gateway, asked, folder / "one", Processes(1), None, messages)
+        for words, number in RAY:
             with ray_nodes.cluster(number) as nodes:
-                workers = Cluster(nodes.address)
-                yield words, _run(gateway, asked, folder / words.replace(" ", "-"), workers, nodes, dies=dies)
-                print(words, "is done", file=sys.stderr, flush=True)
+                print(words, "of Ray there", file=sys.stderr, flush=True)
+                place, workers = folder / words.replace(" ", "-"), Cluster(nodes.address)
+                yield words, _run(gateway, asked, place, workers, nodes, messages, dies="killed" in words)
 
 
 def _run(
@@ -122,6 +121,7 @@ def _run(
     folder: Path,
     workers: Workers,
     nodes: ray_nodes.Cluster | None,
+    messages: int,
     *,
     dies: bool = False,
 ) -> Run:
@@ -134,7 +134,8 @@ def _run(
             nodes.kill(nodes.nodes[1])
 
     engine, markets = gateway.store.engine, gateway.markets
-    with judged_again(engine, markets, asked, folder, workers, watch=watch) as run:
+    size = min(BUCKET_MESSAGES, max(messages // BUCKETS, 1))
+    with judged_again(engine, markets, asked, folder, workers, size=size, watch=watch) as run:
         asking, wall = cpu_seconds() - begun[0], time.monotonic() - begun[1]
         left = [] if nodes is None else nodes.nodes
         judging, ray = [node.judging() for node in left], sum(node.cpu() for node in left)

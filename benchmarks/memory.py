@@ -11,7 +11,7 @@ from benchmarks.material import Material, flat
 from benchmarks.paced import Paced, Span, alone, fresh
 from benchmarks.whole_path import UrlOf
 
-STOPS = 8
+STOPS = 4
 """How often the smallest file is taken in while a larger one stands still."""
 
 

@@ -123,7 +123,7 @@ def test_a_part_of_a_file_costs_what_its_own_messages_cost(tmp_path: Path) -> No
 
 
 def test_the_changed_rule_of_the_benchmark_refuses_some_readings_and_not_all(tmp_path: Path) -> None:
-    material = flat(tmp_path / "files", "R151", 600_000)
+    material = flat(tmp_path / "files", "R151", 2_000_000)
     with fresh_gateway(sqlite_urls(tmp_path)()) as gateway:
         stored = total(gateway.inbound.take([*material.before, *material.files], "bench")).tally
         asked = cluster.changed(gateway, tmp_path / "rules")

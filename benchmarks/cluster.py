@@ -26,7 +26,7 @@ from energycomm.pipeline.progress import total
 from tests import ray_nodes
 
 CHANGED = ("fr/readings.yaml", "<= most_wh(history.subscribed_power, previous.days)", "<= 25000 * previous.days")
-"""File of a rule, what it says, and what it says instead: more than 25 kWh a day, one reading in a hundred, is refused."""
+"""File of a rule, what it says, and what instead: a reading of more than 25 kWh a day is refused, one in a hundred."""
 
 BUCKETS = 20
 """Into which the messages are put at least, so that two nodes have as much to do."""

@@ -104,9 +104,10 @@ def _cpu(numbers: list[int]) -> float:
 
 
 def _does_tasks(number: int) -> bool:
-    """Ray gives such a process the name of its task."""
+    """Ray gives such a process the name of its task, and its agents names of the same form."""
     try:
-        return Path(f"/proc/{number}/cmdline").read_bytes().startswith(b"ray::")
+        name = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")[0]
+        return name.startswith(b"ray::") and not name.endswith(b"Agent")
     except OSError:
         return False
 

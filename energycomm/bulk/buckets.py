@@ -169,7 +169,7 @@ def _in_parts(reader: StoreReader, several: Iterable[Sequence[int]]) -> Iterator
     """Access points whose messages are read together: one, or as many as have few."""
     sql = "SELECT access_point_id, count(*) FROM kernel_message WHERE true"
     for ids in several:
-        counts = dict(reader.driver.matching(sql, ids, "access_point_id", "GROUP BY access_point_id"))
+        counts: dict[int, int] = dict(reader.driver.matching(sql, ids, "access_point_id", "GROUP BY access_point_id"))
         part, messages = [ids[0]], counts[ids[0]]
         for point in ids[1:]:
             messages += counts[point]

@@ -74,7 +74,7 @@ def tickets_of_a_group(desk: Desk, _script: LoadedScript) -> None:
     shared = SimpleNamespace(store=desk.store, gateway=SimpleNamespace(markets=desk.markets))
     job = SimpleNamespace(step=lambda *_: None)
     bench = SimpleNamespace(shared=shared, start=lambda _key, _title, _by, work: work(job))
-    made = cast("Ticketed", ticket_rest(cast("Any", bench), "CO-R05", "anna", None, None))
+    made = cast("Ticketed", ticket_rest(cast("Any", bench), "CO-R05", "anna", None, 14))
     assert (made.messages, len(made.tickets)) == (POINTS, 1)
     assert desk.rows("SELECT count(*) FROM ticket_message") == [(POINTS,)]
 

@@ -126,17 +126,19 @@ def _run(
     dies: bool = False,
 ) -> Run:
     begun = [cpu_seconds(), time.monotonic()]
+    judging: list[float] = []
 
     def watch(done: int, of: int) -> None:
         if done == 0:  # the buckets are written
             begun[:] = cpu_seconds(), time.monotonic()
         if dies and nodes is not None and len(nodes.nodes) > 1 and done >= of / 2:
             nodes.kill(nodes.nodes[1])
+        if done == of and nodes is not None:  # what judged ends with the run
+            judging[:] = [node.judging() for node in nodes.nodes]
 
     engine, markets = gateway.store.engine, gateway.markets
     size = min(BUCKET_MESSAGES, max(messages // BUCKETS, 1))
     with judged_again(engine, markets, asked, folder, workers, size=size, watch=watch) as run:
         asking, wall = cpu_seconds() - begun[0], time.monotonic() - begun[1]
         left = [] if nodes is None else nodes.nodes
-        judging, ray = [node.judging() for node in left], sum(node.cpu() for node in left)
-        return Run(asking, judging, ray, wall, run.judged, list(run.shifts()))
+        return Run(asking, judging, sum(node.cpu() for node in left), wall, run.judged, list(run.shifts()))

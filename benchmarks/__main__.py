@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import resource
 import sys
 import tempfile
 import time
@@ -22,6 +21,8 @@ from lxml import etree
 from benchmarks import (
     browsing,
     bulk,
+    cluster,
+    cpu_seconds,
     daemon,
     desk,
     growth,
@@ -52,6 +53,7 @@ SECTIONS = (
     "browsing",
     "desk",
     "bulk",
+    "cluster",
     "memory",
     "size",
 )
@@ -79,8 +81,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--messages", type=int, default=100_000, help="that the growing store gets; 1000000 takes long")
     parser.add_argument("--judged", type=int, default=20_000, help="stored messages that are judged again")
     parser.add_argument("--memory", type=float, nargs="+", default=[10, 50], help="MB of the files; 1000 takes long")
+    parser.add_argument("--types", nargs="+", default=["C15", "R151"], help="of these files")
     parser.add_argument("--readings", type=int, default=6_000, help="whose size in a store is measured")
+    parser.add_argument("--folder", type=Path, help="work in this empty folder, and leave what was made")
     parser.add_argument("--no-postgres", action="store_true", help="SQLite alone")
+    parser.add_argument("--no-sqlite", action="store_true", help="PostgreSQL alone")
     parser.add_argument("--long", action="store_true", help="a million messages, files of up to 1 GB: hours")
     parser.add_argument("--page", action="store_true", help="put the figures into docs/benchmarks.md too")
     return parser
@@ -111,8 +116,10 @@ def main(typed: list[str] | None = None) -> int:
     asked = arguments().parse_args([*LONG, *typed] if "--long" in typed else typed)
     print(machine(), end="\n\n")
     with tempfile.TemporaryDirectory(prefix="energycomm-bench-") as name:
-        folder = Path(name)
+        folder = asked.folder or Path(name)
         with databases(folder, postgres=not asked.no_postgres) as found:
+            if asked.no_sqlite:
+                del found["SQLite"]
             sections: dict[str, tuple[str, Callable[[], list[str]]]] = {
                 "whole-path": ("The whole path", lambda: _whole_path(folder, found, asked)),
                 "instructions": ("The whole path in instructions", lambda: _instructions(folder, found, asked)),
@@ -124,7 +131,8 @@ def main(typed: list[str] | None = None) -> int:
                 "browsing": ("Looking", lambda: _looking(found, asked)),
                 "desk": ("The desk", lambda: desk.compare(folder / "desk", found, asked.messages)),
                 "bulk": ("Judging stored messages again", lambda: bulk.compare(folder, found, asked.judged)),
-                "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
+                "cluster": ("On a cluster of Ray", lambda: cluster.compare(folder / "cluster", found, asked.judged)),
+                "memory": ("Memory", lambda: _memory(folder, found, asked)),
                 "size": ("What a message takes", lambda: size.compare(folder / "size", found, asked.readings)),
             }
             for section in SECTIONS:
@@ -134,19 +142,13 @@ def main(typed: list[str] | None = None) -> int:
 
 
 def _measure(section: str, title: str, measure: Callable[[], list[str]], typed: list[str], *, page: bool) -> None:
-    begun, spent = time.monotonic(), _cpu()
+    begun, spent = time.monotonic(), cpu_seconds()
     lines = [origin(typed, section), "", *measure()]
     print(f"## {title}\n\n" + "\n".join(lines), end="\n\n", flush=True)
-    took, cpu = time.monotonic() - begun, _cpu() - spent
+    took, cpu = time.monotonic() - begun, cpu_seconds() - spent
     print(f"{section}: {took:.0f} s, CPU without the database server {cpu:.0f} s", file=sys.stderr, flush=True)
     if page:
         fill(PAGE, section, lines)
-
-
-def _cpu() -> float:
-    """CPU seconds of this process and of those that it started and that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
@@ -163,6 +165,10 @@ def _instructions(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespa
 def _processes(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
     files = [flat(folder / f"large-{flux}", flux, int(asked.large * 1e6)) for flux in ("R151", "C15")]
     return processes.compare(files, found, asked.processes)
+
+
+def _memory(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    return memory.grow(folder / "memory", found, [int(mb * 1e6) for mb in asked.memory], asked.types)
 
 
 def _looking(found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 from pathlib import Path
 
 import msgspec
 
-from benchmarks import table
-from benchmarks.growth import BYTES
-from benchmarks.material import flat
+from benchmarks import cpu_seconds, table
+from benchmarks.material import READING, flat
 from benchmarks.whole_path import UrlOf, fresh_gateway
 from energycomm.bulk.buckets import write_buckets
 from energycomm.bulk.judging import Question, opened
@@ -31,7 +29,7 @@ def compare(folder: Path, databases: dict[str, UrlOf], messages: int) -> list[st
       databases: name -> fresh databases.
       messages: daily readings to store.
     """
-    material = flat(folder / "bulk", "R151", messages * BYTES)
+    material = flat(folder / "bulk", "R151", messages * READING)
     rows = []
     for name, url_of in databases.items():
         with fresh_gateway(url_of()) as gateway:
@@ -44,18 +42,18 @@ def compare(folder: Path, databases: dict[str, UrlOf], messages: int) -> list[st
 def _rows(gateway: Gateway, asked: Question, folder: Path) -> list[list[str]]:
     folder.mkdir()
     engine, markets = gateway.store.engine, gateway.markets
-    cpu = _cpu()
+    cpu = cpu_seconds()
     opened(msgspec.json.encode(asked))
-    reading = _cpu() - cpu
-    cpu = _cpu()
+    reading = cpu_seconds() - cpu
+    cpu = cpu_seconds()
     with snapshot(engine) as connection:
         buckets = len(list(write_buckets(connection, folder, markets, 0)))
-    writing = _cpu() - cpu
+    writing = cpu_seconds() - cpu
     costs = []
     for number in PROCESSES:
-        cpu = _cpu()
+        cpu = cpu_seconds()
         with judged_again(engine, markets, asked, folder / str(number), Processes(number)) as run:
-            costs.append((number, run.judged, _cpu() - cpu - writing, run.changed))
+            costs.append((number, run.judged, cpu_seconds() - cpu - writing, run.changed))
     judged = costs[0][1]
     rows = [
         _row("rules read in a process", judged, reading, None),
@@ -70,9 +68,3 @@ def _rows(gateway: Gateway, asked: Question, folder: Path) -> list[list[str]]:
 def _row(words: str, messages: int, cpu: float, changed: int | None) -> list[str]:
     told = "-" if changed is None else str(changed)
     return [words, str(messages), f"{cpu:.1f}", f"{cpu / messages * 1e6:.0f}", f"{messages / cpu:.0f}", told]
-
-
-def _cpu() -> float:
-    """CPU seconds of this process and of its children that ended."""
-    own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime

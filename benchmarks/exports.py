@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from benchmarks import table
+from benchmarks import cpu_seconds, table
 from energycomm.eis import migrations
 from energycomm.eis.database import connect, writing
 
@@ -101,21 +100,15 @@ def _export(url: str, to: Path, *more: str) -> tuple[dict[str, Any], tuple[str, 
         "sys.exit(status)"
     )
     command = [sys.executable, "-c", code, "export", "readings", "--to", str(to), "--json", *more]
-    begin, cpu = time.perf_counter(), _cpu()
+    begin, cpu = time.perf_counter(), cpu_seconds()
     done = subprocess.run(
         command, capture_output=True, check=True, env={"ENERGYCOMM_DATABASE": url, "PYTHONPATH": ":".join(sys.path)}
     )
     seconds = time.perf_counter() - begin
     told = json.loads(done.stdout)
     peak = int(done.stderr.split()[-1]) // 1024
-    figures = f"{seconds:.1f}", f"{told['rows'] / seconds:.0f}", f"{_cpu() - cpu:.1f}", str(peak)
+    figures = f"{seconds:.1f}", f"{told['rows'] / seconds:.0f}", f"{cpu_seconds() - cpu:.1f}", str(peak)
     return told, (str(told["rows"]), *figures)
-
-
-def _cpu() -> float:
-    """CPU seconds of all processes that were waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

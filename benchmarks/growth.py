@@ -1,18 +1,16 @@
-"""Does a message cost more when the store is full? CPU time a message while one store grows."""
+"""Does a message cost more when the store is full? CPU time a message, memory and bytes while one store grows."""
 
 from __future__ import annotations
 
-import time
-from contextlib import closing
+import sys
 from pathlib import Path
 
-from benchmarks import table
-from benchmarks.material import flat
-from benchmarks.whole_path import Served, UrlOf, fresh_gateway
-from energycomm.pipeline.progress import Progress, total
+from benchmarks import size, table
+from benchmarks.material import READING, Material, flat
+from benchmarks.paced import BATCH, Paced, alone
+from benchmarks.whole_path import UrlOf
+from energycomm.eis.database import opened
 
-BYTES = 1_760
-"""XML of one daily reading in the simulator's plain R151 file."""
 WARM = 0.2
 """Share of the first span that is not counted: everything is done for the first time then."""
 
@@ -23,64 +21,44 @@ def milestones(most: int) -> list[int]:
     return [*(found or [most // 2]), most]
 
 
-class Watcher:
-    """Notes the CPU time at each step of a run.
-
-    Attributes:
-      points: (messages stored, client CPU seconds, server CPU seconds).
-    """
-
-    def __init__(self, served: Served) -> None:
-        self._served = served
-        self._stored = 0
-        self.points: list[tuple[int, float, float]] = []
-
-    def see(self, step: Progress) -> None:
-        """Note what a step cost, where it stored messages."""
-        stored = sum(step.tally.messages.values())
-        if stored or not self.points:
-            self._stored += stored
-            self.points.append((self._stored, time.process_time(), self._served.seconds() or 0.0))
-
-    def cost(self, first: int, last: int) -> tuple[float, float]:
-        """Client and server CPU microseconds a message between two numbers of stored messages."""
-        begin = min(self.points, key=lambda point: abs(point[0] - first))
-        end = min(self.points, key=lambda point: abs(point[0] - last))
-        messages = max(end[0] - begin[0], 1)
-        return (end[1] - begin[1]) / messages * 1e6, (end[2] - begin[2]) / messages * 1e6
-
-
 def grow(folder: Path, databases: dict[str, UrlOf], most: int) -> list[str]:
     """A table of the cost of a message at each size of the store, in Markdown.
 
     Args:
-      folder: where the envelope is written.
+      folder: where the envelopes are written.
       databases: name -> fresh databases.
       most: messages to store.
     """
-    material = flat(folder, "R151", most * BYTES)
+    span = milestones(most)[0]
+    material, first = flat(folder, "R151", most * READING), flat(folder / "first", "R151", span * READING)
     rows = []
     for name, url_of in databases.items():
-        url = url_of()
-        with fresh_gateway(url) as gateway, closing(Served(url)) as served:
-            way = gateway.inbound
-            total(way.take(material.before, "bench"))
-            # Steps that are shorter than what is compared.
-            way.batch_size = min(way.batch_size, milestones(most)[0] // 4)
-            watcher = Watcher(served)
-            for step in way.take(material.files, "bench"):
-                watcher.see(step)
-        rows += _rows(name, watcher, most)
-    return table(["database", "messages stored", "us a message", "against the first", "server, us a message"], rows)
+        for row in _rows(material, first, url_of, most):
+            rows.append([name, *row])
+            print("|", " | ".join(rows[-1]), "|", file=sys.stderr, flush=True)
+    head = ["database", "messages stored", "us a message", "server, us a message"]
+    head += ["against the first, in the same minutes", "MB at the peak", "stored, bytes a message"]
+    return table([*head, "write-ahead log, bytes a message"], rows)
 
 
-def _rows(name: str, watcher: Watcher, most: int) -> list[list[str]]:
-    marks = milestones(min(most, watcher.points[-1][0]))
-    span = marks[0]
-    first = watcher.cost(int(span * WARM), span)
+def _rows(material: Material, first: Material, url_of: UrlOf, most: int) -> list[list[str]]:
+    """A store that stands still before and after each part that is measured, for the beginning of another one."""
+    span = milestones(most)[0]
+    batch = max(min(BATCH, span // 4), 1)
     rows = []
-    for mark in marks:
-        client, server = first if mark == span else watcher.cost(mark - span, mark)
-        growth = (client + server) / max(sum(first), 1e-9)
-        rows.append([name, str(mark), f"{client:.0f}", f"{growth:.2f}", f"{server:.0f}" if server else "-"])
+    url = url_of()
+    with opened(url) as engine, Paced(url, material, batch) as run:
+        bytes_before, log_before = sum(size.measured(engine).values()), size.written(engine)
+        for mark in milestones(most):
+            run.until(mark - span if mark > span else span * WARM)
+            beside = [alone(first, url_of, span * WARM, batch=batch).cost]
+            part = run.until(mark)
+            beside.append(alone(first, url_of, span * WARM, batch=batch).cost)
+            row = [str(part.end.messages), f"{part.client:.0f}", f"{part.server:.0f}" if part.server else "-"]
+            row += [f"{part.cost / (sum(beside) / 2):.2f}", f"{part.end.peak / 1024:.0f}"]
+            rows.append([*row, "-", "-"])
+        # The raw bytes of the whole file are stored before its first message.
+        stored, log = sum(size.measured(engine).values()) - bytes_before, size.written(engine) - log_before
+        rows[-1][-2] = f"{stored / part.end.messages:.0f}"
+        rows[-1][-1] = f"{log / part.end.messages:.0f}" if log else "-"
     return rows

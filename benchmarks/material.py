@@ -17,6 +17,8 @@ from adapters.fr_enedis.types import FLUXES
 from energycomm.simulation.scenario import Scenario
 
 _SAFE = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
+READING = 1_760
+"""XML of one daily reading in the simulator's plain R151 file."""
 PIECES = frozenset(flux.piece for flux in FLUXES)
 """Elements after which the bare parse lets go of what it has read."""
 

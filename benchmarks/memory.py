@@ -1,100 +1,63 @@
-"""Peak memory of the process, and cost of a message, for files of growing size, each in a process of its own.
-
-As a program it processes one file: `python -m benchmarks.memory URL FILE BEFORE...`, and prints what it measured.
-"""
+"""Peak memory of the process, and cost of a message, for files of growing size, each in a process of its own."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-import time
-from contextlib import closing
+from math import inf
 from pathlib import Path
-from typing import NamedTuple
-
-from sqlalchemy import make_url
 
 from benchmarks import table
-from benchmarks.material import flat
-from benchmarks.whole_path import Served, UrlOf, fresh_gateway
-from energycomm.pipeline.progress import total
+from benchmarks.material import Material, flat
+from benchmarks.paced import Paced, Span, alone, fresh
+from benchmarks.whole_path import UrlOf
 
-HERE = Path(__file__).parents[1]
-
-
-def peak_kilobytes(process: int | str = "self") -> int:
-    """The most memory that a process ever had, in kB (Linux); 0 where there is no such process. `getrusage` would count
-    what the process had that started it.
-
-    Args:
-      process: its number.
-    """
-    try:
-        lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+STOPS = 4
+"""How often the smallest file is taken in while a larger one stands still."""
 
 
-class Run(NamedTuple):
-    """Peak memory in kB before and after, Kernel messages, and CPU seconds of the process and of the server."""
-
-    before: int
-    after: int
-    messages: int
-    client: float
-    server: float
-
-
-def measure(url: str, file: Path, before: list[Path]) -> Run:
-    """Process a file into an empty database.
-
-    Args:
-      url: the database.
-      file: the envelope.
-      before: envelopes that are processed first, unmeasured.
-    """
-    with fresh_gateway(url) as gateway, closing(Served(url)) as served:
-        total(gateway.inbound.take(before, "bench"))
-        memory, client, server = peak_kilobytes(), time.process_time(), served.seconds() or 0.0
-        done = total(gateway.inbound.take([file], "bench"))
-        client, server = time.process_time() - client, (served.seconds() or 0.0) - server
-    return Run(memory, peak_kilobytes(), sum(done.tally.messages.values()), client, server)
-
-
-def grow(folder: Path, databases: dict[str, UrlOf], sizes: list[int]) -> list[str]:
+def grow(folder: Path, databases: dict[str, UrlOf], sizes: list[int], types: list[str]) -> list[str]:
     """A table of the peak and of the cost of a message for each size, in Markdown.
 
     Args:
       folder: where the files are written; each is removed when it was measured.
       databases: name -> fresh databases.
-      sizes: of the files, in bytes.
+      sizes: of the files, in bytes; the others are held against the first.
+      types: of the files.
     """
     rows = []
-    first: dict[tuple[str, str], float] = {}
-    for size in sizes:
-        for flux in ("C15", "R151"):
+    for flux in types:
+        least = flat(folder / "least", flux, sizes[0])
+        for size in sizes:
             material = flat(folder, flux, size)
             for name, url_of in databases.items():
-                command = [sys.executable, "-m", "benchmarks.memory", url := url_of(), *map(str, material.files)]
-                command += map(str, material.before)
-                done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=HERE)
-                run = Run(*json.loads(done.stdout))
-                cost, server = (seconds / run.messages * 1e6 for seconds in (run.client, run.server))
-                against = (cost + server) / first.setdefault((flux, name), cost + server)
-                row = [flux, f"{material.xml / 1e6:.0f}", name, f"{run.before / 1024:.0f}", f"{run.after / 1024:.0f}"]
-                row += [str(run.messages), f"{cost:.0f}", f"{server:.0f}" if server else "-", f"{against:.2f}"]
-                rows.append(row)
+                rows.append([flux, f"{material.xml / 1e6:.0f}", name, *_row(material, least, url_of)])
                 print("|", " | ".join(rows[-1]), "|", file=sys.stderr, flush=True)
-                address = make_url(url)
-                if address.get_backend_name() == "sqlite":
-                    Path(str(address.database)).unlink()
-            for path in (*material.before, *material.files):
-                path.unlink()
-    head = ["type", "file, MB", "database", "MB at the start", "MB at the most", "messages", "us a message"]
-    return table([*head, "server, us a message", "against the first"], rows)
+            _remove(material)
+        _remove(least)
+    head = ["type", "file, MB", "database", "MB at the start", "MB at the peak", "messages", "us a message"]
+    return table([*head, "server, us a message", "against the first, in the same minutes"], rows)
 
 
-if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], Path(sys.argv[2]), [Path(name) for name in sys.argv[3:]])))
+def _row(material: Material, least: Material, url_of: UrlOf) -> list[str]:
+    """A file, held up on the way for the smallest one, whose cost just before and after each part is what the messages
+    of that part should have cost."""
+    first = beside = alone(least, url_of)
+    stops = STOPS if material.xml > 2 * least.xml else 1
+    length = first.messages * material.xml / least.xml / stops
+    spans: list[Span] = []
+    foretold = 0.0
+    with fresh(url_of) as url, Paced(url, material) as run:
+        for stop in range(1, stops + 1):
+            spans.append(run.until(length * stop if stop < stops else inf))
+            earlier, beside = beside, alone(least, url_of)
+            foretold += spans[-1].messages * (earlier.cost + beside.cost) / 2
+    end = spans[-1].end
+    client, server = (sum(getattr(one, who) * one.messages for one in spans) for who in ("client", "server"))
+    found = [f"{run.begin.peak / 1024:.0f}", f"{end.peak / 1024:.0f}", str(end.messages)]
+    found += [f"{client / end.messages:.0f}", f"{server / end.messages:.0f}" if server else "-"]
+    return [*found, f"{(client + server) / foretold:.2f}"]
+
+
+def _remove(material: Material) -> None:
+    for path in (*material.before, *material.files):
+        path.unlink()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from benchmarks import table
 from benchmarks.material import Material, bare_parse
-from benchmarks.memory import peak_kilobytes
+from benchmarks.paced import peak_kilobytes
 from benchmarks.stages import PARENT, PROCESSES, USER, process_statistics
 from benchmarks.whole_path import UrlOf
 from energycomm.eis.database import opened

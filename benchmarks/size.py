@@ -6,14 +6,12 @@ Example: python -m benchmarks --only size
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
 from benchmarks import table
-from benchmarks.growth import BYTES
-from benchmarks.material import flat
+from benchmarks.material import READING, flat
 from benchmarks.whole_path import UrlOf, fresh_gateway
 from energycomm.eis.database import is_sqlite
 from energycomm.pipeline.progress import total
@@ -30,34 +28,30 @@ def compare(folder: Path, databases: dict[str, UrlOf], messages: int) -> list[st
       databases: name -> fresh databases.
       messages: how many readings to store.
     """
-    material = flat(folder, "R151", messages * BYTES)
+    material = flat(folder, "R151", messages * READING)
     sums: list[list[str]] = []
     parts: list[list[str]] = []
     for name, url_of in databases.items():
         with fresh_gateway(url_of()) as gateway:
             way, engine = gateway.inbound, gateway.store.engine
             total(way.take(material.before, "bench"))
-            sizes = _sqlite_sizes if is_sqlite(engine) else _postgres_sizes
-            before, log = _measured(engine, sizes), _written(engine)
+            before, log = measured(engine), written(engine)
             stored = sum(total(way.take(material.files, "bench")).tally.messages.values())
-            spent = _written(engine) - log
-            after = _measured(engine, sizes)
+            spent = written(engine) - log
+            after = measured(engine)
         grown = Counter({one: (after[one] - before[one]) / stored for one in after})
         raw = sum(path.stat().st_size for path in material.files) / stored
-        written = "-" if is_sqlite(engine) else f"**{spent / stored:.0f}**"
-        sums.append([name, str(stored), f"{raw:.0f}", f"**{sum(grown.values()):.0f}**", written])
+        logged = "-" if is_sqlite(engine) else f"**{spent / stored:.0f}**"
+        sums.append([name, str(stored), f"{raw:.0f}", f"**{sum(grown.values()):.0f}**", logged])
         parts += [[name, kind, of, f"{size:.0f}"] for (kind, of), size in grown.most_common() if size >= LEAST]
     head = ["database", "readings", "XML that arrived, bytes a reading", "stored", "write-ahead log"]
     return [*table(head, sums), "", *table(["database", "what", "name", "bytes a reading"], parts)]
 
 
-Sizes = Callable[[Connection], dict[tuple[str, str], int]]
-
-
-def _measured(engine: Engine, sizes: Sizes) -> dict[tuple[str, str], int]:
+def measured(engine: Engine) -> dict[tuple[str, str], int]:
     """Bytes by (table or index, name)."""
     with engine.connect() as connection:
-        return sizes(connection)
+        return _sqlite_sizes(connection) if is_sqlite(engine) else _postgres_sizes(connection)
 
 
 def _postgres_sizes(connection: Connection) -> dict[tuple[str, str], int]:
@@ -82,7 +76,7 @@ def _sqlite_sizes(connection: Connection) -> dict[tuple[str, str], int]:
     return {("table" if name in tables else "index", name): size for name, size in found}
 
 
-def _written(engine: Engine) -> int:
+def written(engine: Engine) -> int:
     """Bytes of the write-ahead log so far; 0 for SQLite, which writes its own over and over."""
     if is_sqlite(engine):
         return 0

@@ -60,8 +60,9 @@ def configure(form: str = "text", level: str = "warning") -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        # Standard error is looked up at each line: who replaced it meanwhile shall get the log.
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        # Standard error is looked up at each line: who replaced it meanwhile shall get the log. A line and its end are
+        # one write: processes that share it would run their lines together where Python does not buffer it.
+        logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()

@@ -83,10 +83,11 @@ class Node:
 
     def cpu(self) -> float:
         """CPU seconds of its processes, and of those that these waited for."""
-        ticks = 0
-        for number in [self.process.pid, *_started_by(self.process.pid)]:
-            ticks += sum(map(int, _stat(number)[11:15]))
-        return ticks / os.sysconf("SC_CLK_TCK")
+        return _cpu([self.process.pid, *_started_by(self.process.pid)])
+
+    def judging(self) -> float:
+        """CPU seconds of those of its processes that do tasks."""
+        return _cpu([number for number in _started_by(self.process.pid) if _does_tasks(number)])
 
 
 def _started_by(number: int) -> list[int]:
@@ -96,6 +97,19 @@ def _started_by(number: int) -> list[int]:
     for one in found:  # grows
         found += [child for child, parent in parents.items() if parent == one]
     return found[1:]
+
+
+def _cpu(numbers: list[int]) -> float:
+    return sum(sum(map(int, _stat(number)[11:15])) for number in numbers) / os.sysconf("SC_CLK_TCK")
+
+
+def _does_tasks(number: int) -> bool:
+    """Ray gives such a process the name of its task, and its agents names of the same form."""
+    try:
+        name = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")[0]
+        return name.startswith(b"ray::") and not name.endswith(b"Agent")
+    except OSError:
+        return False
 
 
 def _stat(number: int) -> list[str]:

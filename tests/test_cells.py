@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import os
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -141,6 +145,23 @@ def test_no_value_of_the_log_makes_a_line_of_its_own(capfd: pytest.CaptureFixtur
     told = capfd.readouterr().err
     assert told.count("\n") == len(told.splitlines()) == 1
     assert told.rstrip("\n").isprintable()
+
+
+def test_processes_that_share_standard_error_leave_whole_lines(tmp_path: Path) -> None:
+    """Also where Python does not buffer what it writes, as containers have it: each line is written with its end."""
+    told = (
+        "import structlog, sys\nfrom energycomm import logs\nlogs.configure('json', 'info')\n"
+        "for number in range(1500):\n    structlog.get_logger().info('told', who=sys.argv[1], number=number)\n"
+    )
+    with (tmp_path / "log").open("ab") as log:
+        both = [
+            subprocess.Popen([sys.executable, "-c", told, who], stderr=log, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+            for who in ("one", "two", "three")
+        ]
+        assert [process.wait() for process in both] == [0, 0, 0]
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    for who in ("one", "two", "three"):
+        assert [line["number"] for line in lines if line["who"] == who] == list(range(1500))
 
 
 def test_a_value_of_several_lines_looks_like_no_other_fact(

@@ -8,7 +8,7 @@ their run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,10 @@ BUCKET_MESSAGES = 20_000
 """Messages of a bucket: the access point that reaches them is its last."""
 
 POINTS_TOGETHER = 16
-"""Access points that are read at a time: few, because curves may give each of them thousands of messages."""
+"""Access points that are read at a time, at most."""
+
+MESSAGES_TOGETHER = 4_000
+"""Messages after which no further access point is read with them: each of some may have thousands."""
 
 ROWS_TOGETHER = 2_000
 """Rows of a bucket that are written and read at a time."""
@@ -126,7 +129,7 @@ def _points(
 ) -> Iterator[list[dict[str, Any]]]:
     """The rows of one access point after the other."""
     reader = StoreReader(driver_of(connection))
-    for ids in _with_messages(connection, since, states):
+    for ids in _in_parts(reader, _with_messages(connection, since, states)):
         sql = "SELECT id, market, identifier FROM access_point WHERE true"
         named = {row[0]: (row[1], row[2]) for row in reader.driver.matching(sql, ids, "id")}
         for market, _ in named.values():
@@ -160,6 +163,21 @@ def _with_messages(connection: Connection, since: int, states: Collection[str]) 
     found = connection.execute(query.distinct().order_by(t.access_point_id), execution_options=options)
     for some in found.scalars().partitions(POINTS_TOGETHER):
         yield list(some)
+
+
+def _in_parts(reader: StoreReader, several: Iterable[Sequence[int]]) -> Iterator[list[int]]:
+    """Access points whose messages are read together: one, or as many as have few."""
+    sql = "SELECT access_point_id, count(*) FROM kernel_message WHERE true"
+    for ids in several:
+        counts: dict[int, int] = dict(reader.driver.matching(sql, ids, "access_point_id", "GROUP BY access_point_id"))
+        part, messages = [ids[0]], counts[ids[0]]
+        for point in ids[1:]:
+            messages += counts[point]
+            if messages > MESSAGES_TOGETHER:
+                yield part
+                part, messages = [], counts[point]
+            part.append(point)
+        yield part
 
 
 def _codes(reader: StoreReader, asked: Sequence[MessageRow]) -> dict[int, str]:

@@ -19,7 +19,7 @@ from energycomm.commands.output import Form, Json, Paper, listed, print_json, sa
 from energycomm.commands.recording import record, recorded
 from energycomm.config import Config, load
 from energycomm.eis import migrations
-from energycomm.eis.database import opened, writing
+from energycomm.eis.database import opened, reading, writing
 from energycomm.eis.ownership import require_owner
 from energycomm.eis.store import Store
 from energycomm.erasure.erasing import again, means_of
@@ -209,7 +209,7 @@ def _instant(config: Config, written: str | None) -> datetime | None:
 
 def _no_log(engine: Engine) -> bool:
     """Whether the server archives nothing of its log."""
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         return connection.exec_driver_sql("SHOW archive_mode").scalar() == "off"
 
 

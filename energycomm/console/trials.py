@@ -6,7 +6,7 @@ that a second click on "run" finds the campaign of the first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from energycomm.console.jobs import Job, Workbench
 from energycomm.correction import campaign
-from energycomm.correction.analysis import Judged
+from energycomm.correction.analysis import Judged, judging
 from energycomm.correction.cases import STUCK, read_cases, stuck_ids
 from energycomm.correction.evidence import evidence_of
 from energycomm.correction.library import LoadedScript, find_script, read_scripts
@@ -225,11 +225,13 @@ def ticket_rest(bench: Workbench, code: str, by: str, owner: str | None, due_day
     def work(job: Job) -> Ticketed:
         ids = stuck_ids(shared.store.engine, ("rejected", "engine_error", "delegated"), codes=(code,))
         job.step(0, len(ids))
-        cases = []
-        for case in read_cases(shared.store.engine, shared.gateway.markets, ids):
-            cases.append(Judged(case, evidence_of(case)))
-            job.step(len(cases))
-        made = make_tickets(shared.store, cases, by, owner=owner, due_days=due_days)
-        return Ticketed(code=code, tickets=tuple(made), messages=len(cases))
+
+        def judged() -> Iterator[Judged]:
+            for done, one in enumerate(judging(shared.store.engine, shared.gateway.markets, ids), 1):
+                yield one
+                job.step(done)
+
+        made = make_tickets(shared.store, judged(), by, owner=owner, due_days=due_days)
+        return Ticketed(code=code, tickets=tuple(made), messages=len(ids))
 
     return bench.start(f"tickets {code}", f"tickets for {code}", by, work)

@@ -104,18 +104,19 @@ def judged_cases(engine: Engine, markets: Markets, at: datetime | None = None) -
     return [Judged(case.alone, evidence_of(case, widespread)) for case in cases]
 
 
-def judging(engine: Engine, markets: Markets) -> Iterator[Judged]:
-    """All stuck messages with the evidence about them, read a slice at a time; what is around them is let go of.
+def judging(engine: Engine, markets: Markets, ids: Sequence[int] | None = None) -> Iterator[Judged]:
+    """Stuck messages with the evidence about them, read a slice at a time; what is around them is let go of.
 
     Args:
       engine: the store.
       markets: the installed ones.
+      ids: of the messages; all that are stuck when None.
     """
     with reading(engine) as connection:
         rows = driver_of(connection).rows(_WIDESPREAD, (*STUCK, WIDESPREAD))
     widespread = {(rule, value): points for rule, value, points in rows}
-    for ids in by_point(engine, stuck_ids(engine), 1, SLICE):
-        for case in read_cases(engine, markets, ids):
+    for some in by_point(engine, stuck_ids(engine) if ids is None else ids, 1, SLICE):
+        for case in read_cases(engine, markets, some):
             yield Judged(case.alone, evidence_of(case, widespread))
 
 

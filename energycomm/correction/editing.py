@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from energycomm.correction import campaign
 from energycomm.correction.acting import NotDone, act, compared, judge_again, sorted_places, states_at
-from energycomm.correction.cases import APPLIED, STUCK, Case, Found, read_cases, stuck_ids
+from energycomm.correction.cases import APPLIED, STUCK, Case, Found, read_cases
 from energycomm.correction.planning import Planned, spread
 from energycomm.correction.script import Modify
 from energycomm.eis.bulk import driver_of
@@ -97,14 +97,14 @@ def _case(store: Store, markets: Markets, message_id: int) -> Case:
     if not found:
         raise UserError(f"There is no Kernel message {message_id}.", "`energycomm message list` lists them.")
     case = found[0]
+    with reading(store.engine) as connection:
+        sql = "SELECT max(id) FROM kernel_message WHERE corrects = ? AND state <> 'withdrawn'"
+        ((version,),) = driver_of(connection).rows(sql, (message_id,))
     stuck = case.state in STUCK
-    if not stuck or message_id not in stuck_ids(store.engine, (case.state,)):
-        with reading(store.engine) as connection:
-            sql = "SELECT max(id) FROM kernel_message WHERE corrects = ? AND state <> 'withdrawn'"
-            ((version,),) = driver_of(connection).rows(sql, (message_id,))
-        if version is not None:
-            advice = "Edit that one." if stuck else "Look at that one."
-            raise UserError(f"Message {message_id} was corrected before, by message {version}.", advice)
+    if version is not None:
+        advice = "Edit that one." if stuck else "Look at that one."
+        raise UserError(f"Message {message_id} was corrected before, by message {version}.", advice)
+    if not stuck:
         raise UserError(
             f"Message {message_id} is not stuck: only a stuck message is edited.",
             f"`energycomm message show {message_id}` tells what became of it.",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine
 
 from energycomm.eis.bulk import Driver, driver_of
-from energycomm.eis.database import EXIT_DATABASE, is_sqlite, reading, writing
+from energycomm.eis.database import EXIT_DATABASE, is_sqlite, reading, reporting, writing
 from energycomm.eis.sealing import VAULT, Vault, WrappingKey, wrapping_context
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
@@ -45,10 +45,12 @@ def unlock(engine: Engine, ring: Mapping[str, WrappingKey], label: str | None = 
       label: the key that the configuration wants the store encrypted under.
 
     Raises:
-      UserError: the key that the store needs is not in the ring, or is another one of that name.
+      UserError: the key that the store needs is not in the ring, or is another one of that name; or the database was
+        lost.
     """
     vault = Vault(engine, ring, label)
-    vault.check()
+    with reporting(engine):
+        vault.check()
     engine.update_execution_options(**{VAULT: vault})
     if label is not None and current_data_key(engine) is None:
         switch_on(engine, label)

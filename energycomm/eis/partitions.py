@@ -23,6 +23,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
+from energycomm.eis import tables
 from energycomm.eis.away import BYTES_LEAVE
 from energycomm.eis.database import Conflict, is_sqlite, reading, rehearsing, writing
 from energycomm.eis.tables import ID_BLOCK, sequence_name
@@ -218,8 +219,7 @@ class Partitions:
         for table in short:
             with suppress(Busy), writing(self.engine) as connection:
                 _alone(connection, table)
-                # Rows that are in no range are looked through for each new one.
-                lock(connection, f"{table}_{REST}", TRIES if wide is not None else 1)
+                _shut(connection, table, TRIES if wide is not None else 1)
                 if wide is not None:
                     made.append(_next(connection, table, wide * PARTITIONED[table].step))
                 while wide is None and table in _used_up(connection):  # not made by another process meanwhile
@@ -241,7 +241,7 @@ class Partitions:
         column = PARTITIONED[table].column
         with suppress(Busy), writing(self.engine) as connection:
             _alone(connection, table)
-            lock(connection, f"{table}_{REST}")
+            _shut(connection, table)
             place = LEAST
             for one in _ranges(connection, table):
                 if place <= last and first < one.first and place < one.first:
@@ -375,7 +375,7 @@ class Busy(UserError):
     """Somebody reads or writes a table for long; nothing was changed."""
 
 
-def lock(connection: Connection, table: str, tries: int = TRIES) -> None:
+def lock(connection: Connection, table: str, tries: int = TRIES, mode: str = "ACCESS EXCLUSIVE") -> None:
     """Wait for whoever works on a table, and let nobody in until the transaction ends.
 
     Who waits for a table makes all wait who come after. So it is waited for shortly, and again.
@@ -384,6 +384,7 @@ def lock(connection: Connection, table: str, tries: int = TRIES) -> None:
       connection: in a writing transaction.
       table: a table that is partitioned, or a partition.
       tries: how often.
+      mode: of PostgreSQL; says who else is let in.
 
     Raises:
       Busy: a transaction that began before does not end, such as an export.
@@ -392,7 +393,7 @@ def lock(connection: Connection, table: str, tries: int = TRIES) -> None:
         try:
             with connection.begin_nested():
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {PATIENCE}")
-                connection.exec_driver_sql(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")
+                connection.exec_driver_sql(f"LOCK TABLE ONLY {table} IN {mode} MODE")
                 connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
         except DBAPIError as error:
             if not isinstance(error.orig, psycopg.errors.LockNotAvailable):
@@ -402,6 +403,21 @@ def lock(connection: Connection, table: str, tries: int = TRIES) -> None:
             return
     words = f"Somebody works on {table} for long: nothing was changed."
     raise Busy(words, "Try again when the export, or whatever it is, has ended.")
+
+
+def _shut(connection: Connection, table: str, tries: int = TRIES) -> None:
+    """Let nobody write to a table that gets a new range.
+
+    First of all to the tables that its rows name: the new range watches them, and whoever wrote there goes on to write
+    here. Then to what is in no range, which is looked through.
+
+    Raises:
+      Busy: see `lock`.
+    """
+    named = {key.column.table.name for key in tables.metadata.tables[table].foreign_keys} - {table}
+    for one in sorted(named):
+        lock(connection, one, tries, "SHARE ROW EXCLUSIVE")
+    lock(connection, f"{table}_{REST}", tries)
 
 
 def take_out(connection: Connection, partition: Partition) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -92,6 +94,23 @@ def test_ranges_follow_one_another_and_are_made_before_they_are_needed(desk: Des
     assert message > 300_000
     assert place not in ("reading_p1", "reading_rest")
     assert in_partition(desk, "reading_p1") == 45
+
+
+def test_who_writes_what_rows_name_and_then_the_rows_is_not_stopped_by_a_new_range(desk: Desk) -> None:
+    """Each would wait for the other, and PostgreSQL would end one of them."""
+    ((sha256,),) = desk.rows("SELECT sha256 FROM raw_chunk LIMIT 1")
+    made: list[Partition] = []
+    with desk.database.connect() as writer:
+        writer.execute(text("UPDATE raw SET sha256 = sha256 WHERE sha256 = :sha256"), {"sha256": sha256})
+        maker = threading.Thread(target=lambda: made.extend(Partitions(desk.database).make_ahead(wide=50_000)))
+        maker.start()
+        while desk.rows("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'ShareRowExclusiveLock'") == [(0,)]:
+            time.sleep(0.02)
+        further = "INSERT INTO raw_chunk SELECT sha256, 1000, bytes, 1000000000 FROM raw_chunk WHERE sha256 = :sha256"
+        assert writer.execute(text(further), {"sha256": sha256}).rowcount == 1, "it is in no range"
+        writer.rollback()
+    maker.join()
+    assert {one.table for one in made} == {*PARTITIONED}
 
 
 def test_rows_for_which_there_is_no_range_are_kept_and_the_next_range_begins_behind_them(desk: Desk) -> None:

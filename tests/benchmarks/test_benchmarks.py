@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 import pytest
 from lxml.etree import XMLSyntaxError
 
-from benchmarks import browsing, bulk, daemon, growth, memory, processes, rules_alone, workers
+from benchmarks import browsing, bulk, cluster, daemon, growth, memory, processes, rules_alone, workers
 from benchmarks.__main__ import SECTIONS, main
 from benchmarks.instructions import counted
 from benchmarks.material import bare_parse, bare_parse_of_pieces, contents, flat, mixed
+from benchmarks.paced import Paced
 from benchmarks.page import PAGE, fill, origin, sections
 from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE, on_the_clock
 from benchmarks.whole_path import fresh_gateway, process, sqlite_urls
+from energycomm.bulk.verdicts import judged_again
+from energycomm.bulk.workers import Processes
 from energycomm.eis.database import opened
 from energycomm.eis.migrations import upgrade
 from energycomm.errors import UserError
@@ -106,9 +110,33 @@ def test_the_milestones_end_with_the_most() -> None:
     assert growth.milestones(1_000_000) == [10_000, 30_000, 100_000, 300_000, 1_000_000]
 
 
+def test_a_part_of_a_file_costs_what_its_own_messages_cost(tmp_path: Path) -> None:
+    """The process stands still where it is told to, and what others do meanwhile is not counted."""
+    material, url_of = flat(tmp_path / "files", "R151", 600_000), sqlite_urls(tmp_path)
+    with Paced(url_of(), material, 50) as run:
+        first = run.until(100)
+        rest = run.until(inf)
+    assert 100 <= first.messages < 200
+    assert first.end.messages == rest.begin.messages
+    assert rest.end.messages == material.files[0].read_bytes().count(b"<PRM>")
+    assert 0 < first.end.client <= rest.begin.client < rest.end.client
+
+
+def test_the_changed_rule_of_the_benchmark_refuses_some_readings_and_not_all(tmp_path: Path) -> None:
+    material = flat(tmp_path / "files", "R151", 2_000_000)
+    with fresh_gateway(sqlite_urls(tmp_path)()) as gateway:
+        stored = total(gateway.inbound.take([*material.before, *material.files], "bench")).tally
+        asked = cluster.changed(gateway, tmp_path / "rules")
+        with judged_again(gateway.store.engine, gateway.markets, asked, tmp_path / "run", Processes(1)) as run:
+            shifts = list(run.shifts())
+    assert 0 < len(shifts) < sum(stored.messages.values()) / 2
+    assert {(one.before, one.after) for one in shifts} == {("accepted", "rejected")}
+    assert {code for one in shifts for code in one.codes_after} == {"FR-R03"}
+
+
 @pytest.mark.thorough
 def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
-    table = memory.grow(tmp_path / "files", {"SQLite": sqlite_urls(tmp_path)}, [20_000])
+    table = memory.grow(tmp_path / "files", {"SQLite": sqlite_urls(tmp_path)}, [20_000], ["C15", "R151"])
     assert [row[0] for row in cells(table)] == ["C15", "R151"]
     for row in cells(table):
         # Two processes of one kind differ by a little, and the small file needs less than that.

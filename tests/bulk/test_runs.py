@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import shutil
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from energycomm.bulk import runs
+from energycomm.bulk import buckets, runs
 from energycomm.bulk.judging import Question, Shift
 from energycomm.bulk.verdicts import Verdicts, judged_again
 from energycomm.bulk.workers import Bucket, Lost, Processes, Task
@@ -22,7 +22,7 @@ from energycomm.correction.acting import judge_again
 from energycomm.correction.impact import bring_about, question
 from energycomm.eis.comparison import canonical, differences
 from energycomm.eis.database import opened
-from energycomm.eis.store import Store
+from energycomm.eis.store import MessageRow, Store, StoreReader
 from energycomm.engine.folder import load_catalogue, rule_texts
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import UserError
@@ -293,6 +293,34 @@ def test_no_bucket_is_judged_twice(tmp_path: Path, asked: Question) -> None:
     assert sorted(two.given) == [number for number in range(1, buckets + 1) if number != 3]
     with judged_again(desk.database, MARKETS, asked, tmp_path / "cut", nobody, size=20) as run:
         assert told(run) == expected
+
+
+def test_access_points_with_many_messages_are_read_few_at_a_time(
+    tmp_path: Path, asked: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in memory is bounded by messages, and the answer is the same."""
+    desk = filled(tmp_path, 6)
+    read: list[int] = []
+    plain = StoreReader.messages_of
+
+    def watched(reader: StoreReader, points: Sequence[int]) -> dict[int, list[MessageRow]]:
+        found = plain(reader, points)
+        read.append(sum(map(len, found.values())))
+        return found
+
+    monkeypatch.setattr(StoreReader, "messages_of", watched)
+    with judged_again(desk.database, MARKETS, asked, tmp_path / "whole", Processes(1)) as run:
+        expected = told(run)
+    (all_at_once,) = read
+    most = all_at_once // 6 * 2
+    monkeypatch.setattr(buckets, "MESSAGES_TOGETHER", most)
+    with judged_again(desk.database, MARKETS, asked, tmp_path / "parts", Processes(1)) as run:
+        assert told(run) == expected
+    assert read[1:] == [most] * 3
+    monkeypatch.setattr(buckets, "MESSAGES_TOGETHER", 1)
+    with judged_again(desk.database, MARKETS, asked, tmp_path / "alone", Processes(1)) as run:
+        assert told(run) == expected
+    assert read[4:] == [most // 2] * 6
 
 
 @pytest.mark.thorough

@@ -13,8 +13,10 @@ import pytest
 
 from energycomm import cli
 from energycomm.correction import campaign
+from energycomm.correction.cases import stuck_ids
 from energycomm.correction.editing import edit, editable, examine
 from energycomm.errors import ExitCode, UserError
+from tests.correction.test_campaigns import spoilt, steps_of
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start
 
@@ -36,6 +38,16 @@ def test_what_is_edited_is_valid_kernel_xml_as_it_stands(tmp_path: Path) -> None
     assert 'value="1100"' in content.split("\n    ")[-1] or '\n    value="1100"' in content
     seen = examine(desk.store, desk.writer, number, content)
     assert (seen.refusals, seen.difference, seen.fit, seen.words) == ((), "", False, "nothing is changed")
+
+
+def test_what_else_is_stuck_costs_an_edit_nothing(tmp_path: Path) -> None:
+    def cost(points: int) -> int:
+        desk = spoilt(f"sqlite:///{tmp_path}/{points}.db", points)
+        number = stuck_ids(desk.database)[0]
+        return steps_of(desk, lambda: editable(desk.store, desk.markets, number))
+
+    few, many = cost(2), cost(40)
+    assert many <= few + 1
 
 
 def test_an_edit_is_tried_out_then_stored_as_a_new_version_and_can_be_undone(database_url: str) -> None:

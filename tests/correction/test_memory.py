@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from energycomm.console.trials import Ticketed, ticket_rest
 from energycomm.correction import campaign, cases
 from energycomm.correction.analysis import judging
 from energycomm.correction.cases import Case, Neighbour, by_point, read_cases, stuck_ids
@@ -66,7 +69,17 @@ def whole_analysis(desk: Desk, _script: LoadedScript) -> None:
     assert sum(1 for _ in judging(desk.database, desk.markets)) >= POINTS
 
 
-@pytest.mark.parametrize("work", [in_slices, whole_loop, whole_analysis])
+def tickets_of_a_group(desk: Desk, _script: LoadedScript) -> None:
+    """As the console makes them, without its thread."""
+    shared = SimpleNamespace(store=desk.store, gateway=SimpleNamespace(markets=desk.markets))
+    job = SimpleNamespace(step=lambda *_: None)
+    bench = SimpleNamespace(shared=shared, start=lambda _key, _title, _by, work: work(job))
+    made = cast("Ticketed", ticket_rest(cast("Any", bench), "CO-R05", "anna", None, 14))
+    assert (made.messages, len(made.tickets)) == (POINTS, 1)
+    assert desk.rows("SELECT count(*) FROM ticket_message") == [(POINTS,)]
+
+
+@pytest.mark.parametrize("work", [in_slices, whole_loop, whole_analysis, tickets_of_a_group])
 @pytest.mark.usefixtures("small_slices")
 def test_only_the_histories_of_a_slice_are_held(
     tmp_path: Path, script: LoadedScript, monkeypatch: pytest.MonkeyPatch, work: Callable[[Desk, LoadedScript], None]

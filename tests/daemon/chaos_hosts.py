@@ -25,8 +25,9 @@ from tests.namespaces import Host, Network, network
 from tests.replication import Pair, replicating
 from tests.servers.sftp import SftpTestServer, sftp_server
 
-SHARED = ("in", "queries", "portal", "pki", "told", "token", "password", "known_hosts")
-"""What each host finds at the same place: mounted folders, and files that its operator gave to all."""
+NOT_SHARED = {"energycomm.toml", "sim", "served"}
+"""Each host has settings of its own, and what is with the markets no host sees. Everything else is at the same place on
+each: mounted folders, and files that the operator gave to all."""
 SHORT, LONG = (2.0, 10.0), (28.0, 40.0)
 """Seconds that a cut lasts: lines live for 25 seconds."""
 SPLIT = (3.0, 10.0)
@@ -55,11 +56,12 @@ class HostsChaos(Chaos):
     def _configure(self) -> None:
         super()._configure()
         text = (self.folder / "energycomm.toml").read_text()
+        shared = [path for path in self.folder.iterdir() if path.name not in NOT_SHARED]
         for host in self.net.hosts:
             own = self.folder / host.name
             own.mkdir()
-            for name in SHARED:
-                (own / name).symlink_to(self.folder / name)
+            for path in shared:
+                (own / path.name).symlink_to(path)
             (own / "energycomm.toml").write_text(text.replace("[push]\n", f'[push]\nhost = "{host.address}"\n'))
 
     def _start(self, log: Any) -> None:

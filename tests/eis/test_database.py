@@ -9,11 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, event, text
 
 from energycomm.database_address import names_several, read_address, show_address
 from energycomm.eis import tables
 from energycomm.eis.database import connect, is_lost, opened, reading, shown, writing
+from energycomm.eis.datakeys import unlock
+from energycomm.eis.migrations import upgrade
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from tests.postgres import PostgresServer
@@ -73,6 +75,8 @@ def test_what_is_committed_outlives_a_killed_process(engine: Engine) -> None:
 import os
 from energycomm.eis import tables
 from energycomm.eis.database import connect
+from energycomm.eis.datakeys import unlock
+from energycomm.eis.migrations import upgrade
 from energycomm.eis.store import Store
 store = Store(connect({engine.url.render_as_string(hide_password=False)!r}))
 plain = {{"engine": "parallel", "first_used_at": 0, "catalogue": "{{}}"}}
@@ -142,6 +146,22 @@ def test_a_session_that_the_server_ends_is_a_lost_database(postgres_url: str) ->
     with opened(postgres_url) as engine:
         with pytest.raises(UserError) as lost:
             _wait_too_long(engine)
+        assert is_lost(lost.value)
+
+
+def test_a_database_that_is_lost_while_its_keys_are_looked_for_is_a_lost_database(postgres_url: str) -> None:
+    """At the start of a worker, which waits for it: the session ends after the last answer, before its transaction."""
+    with opened(postgres_url) as engine, opened(postgres_url) as other:
+        upgrade(engine)
+
+        def end(connection: Connection, *_: object) -> None:
+            pid = connection.connection.driver_connection.info.backend_pid  # type: ignore[union-attr]
+            with other.connect() as line:
+                line.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": pid})
+
+        event.listen(engine, "after_cursor_execute", end)
+        with pytest.raises(UserError) as lost:
+            unlock(engine, {})
         assert is_lost(lost.value)
 
 

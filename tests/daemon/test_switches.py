@@ -142,10 +142,11 @@ def test_a_request_that_waits_for_its_next_attempt_goes_out_when_somebody_asks(o
     duty.turn()
     duty.turn()
     stored.pause(office.store, "memory-out", "anna", "", now_micros())
-    stored.ask(office.store, "memory-out", now_micros())
+    assert not stored.ask(office.store, "memory-out", now_micros()), "nobody tries what is paused"
     duty.turn()
     assert len(channel.attempts) == 1
     stored.resume(office.store, "memory-out")
+    assert stored.ask(office.store, "memory-out", now_micros())
     duty.turn()
     assert office.rows("SELECT state FROM outgoing") == [("sent",)]
 

@@ -340,6 +340,7 @@ def costs(desk: Desk, script: LoadedScript, points: int) -> list[float]:
     return [cost / points for cost in found]
 
 
+@pytest.mark.thorough
 def test_an_access_point_costs_the_same_in_a_large_campaign(tmp_path: Path, script: LoadedScript) -> None:
     """What SQLite does for each does not grow with the campaign."""
     few, many = (

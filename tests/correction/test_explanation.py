@@ -183,6 +183,7 @@ def test_the_commands_say_it_too(
     assert json.loads(capsys.readouterr().out)["changes"] == {"rejected CO-R05 -> accepted": 1}
 
 
+@pytest.mark.thorough
 def test_a_changed_function_is_told_with_the_rules_that_call_it(tmp_path: Path, project_root: Path) -> None:
     """Its code, a constant that it uses; a rewritten comment or docstring of more than its first line is no change."""
     changed = tmp_path / "rules"

@@ -79,6 +79,7 @@ def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[
     assert (again.steps, again.freed, again.tickets, again.left) == ([], 0, [], len(left))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("market", ["nl", "be"])
 def test_the_loop_does_as_the_truth_says_in_the_other_markets(tmp_path: Path, market: str) -> None:
     """Starts and ends are deduced in each market's own words; what is left is ticketed under the right class."""

@@ -127,6 +127,7 @@ def test_a_replay_that_was_cut_off_goes_on_when_it_is_asked_for_again(
     assert again().states == dict.fromkeys(ids, "treated")
 
 
+@pytest.mark.thorough
 def test_all_that_is_stuck_is_judged_in_bulk_and_only_what_changes_is_sent_back(
     database_url: str, strict: Strict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -240,6 +240,7 @@ def _write_where_only_reading_is_allowed(engine: Engine) -> None:
         connection.execute(text("INSERT INTO probe VALUES (1)"))
 
 
+@pytest.mark.thorough
 def test_a_failover_in_the_middle_of_the_work_loses_nothing_and_does_nothing_twice(pair: Pair, tmp_path: Path) -> None:
     """kill -9 of the primary, promotion of the standby; the workers go on by themselves."""
     envelopes = arriving(tmp_path, 2, 1)

@@ -113,6 +113,7 @@ def test_a_token_in_two_places_or_in_none_that_can_be_read_is_refused(tmp_path: 
     assert health_token(Config.model_validate({})) is None
 
 
+@pytest.mark.thorough
 def test_a_daemon_without_its_database_tells_no_stranger_and_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,7 @@ def _in_peace(office: Office, line: Line, folder: Path) -> Meaning:
         return canonical(engine, carriers=False)
 
 
+@pytest.mark.thorough
 def test_nothing_is_lost_and_nothing_comes_twice_through_a_queue_that_fails(
     office: Office, line: Line, tmp_path: Path
 ) -> None:

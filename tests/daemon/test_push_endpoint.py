@@ -81,6 +81,7 @@ def push(place: Path, port: int, content: bytes, token: str = TOKEN) -> int:
             return error.code
 
 
+@pytest.mark.thorough
 def test_a_pushed_message_is_taken_in_and_the_endpoint_outlives_its_process(place: Path) -> None:
     with running_daemon(place) as daemon:
         port = until(lambda: facts(place)["ready"] and facts(place)["push"]["port"])

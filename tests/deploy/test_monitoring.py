@@ -24,6 +24,8 @@ from tests.daemon.test_daemon import COMMAND, get, running_daemon, until
 from tests.machine import lacks, program
 from tests.servers.gateway import free_port
 
+pytestmark = pytest.mark.thorough
+
 OF_THE_SCRAPE = {"job", "instance"}
 """Labels that Prometheus adds."""
 
@@ -178,7 +180,6 @@ def wrong(series: dict[str, dict[str, set[str]]], expression: str, legend: str =
     yield from sorted(shown - (kept or there))
 
 
-@pytest.mark.thorough
 def test_the_check_finds_what_is_not_there(watched: Watched) -> None:
     """Names, labels and values of matchers, labels of groups and of words."""
     series = watched.series

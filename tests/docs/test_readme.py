@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-PAGES = ("README.md", "docs/index.md", "docs/architecture.md", "docs/reliability.md")
+PAGES = (
+    pytest.param("README.md", marks=pytest.mark.thorough),
+    "docs/index.md",
+    "docs/architecture.md",
+    "docs/reliability.md",
+)
 PATIENCE = 120
 
 

@@ -19,7 +19,8 @@ def harness(root: Path, tmp_path: Path, *words: str) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("database", ["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("database", ["SQLite", "PostgreSQL"])
 def test_a_fault_at_a_sample_of_the_steps_makes_no_difference(
     project_root: Path, tmp_path: Path, database: str
 ) -> None:

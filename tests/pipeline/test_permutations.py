@@ -40,6 +40,7 @@ def test_two_thousand_orders_end_in_the_store_of_the_right_one(stage: Stage) -> 
     assert differing(stage, 40, 2040) == []
 
 
+@pytest.mark.thorough
 def test_the_harness_sees_a_store_that_keeps_whatever_came_first(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the choice among arrivals the orders differ, and the differences name the field."""
     monkeypatch.setattr(arrivals, "_goes_before", lambda arrival, stored: False)

@@ -92,6 +92,7 @@ def alone(tmp_path: Path, files: list[Path]) -> tuple[dict[str, Any], list[Any]]
     return meaning, told(url)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small")
 def test_two_processes_make_the_store_of_one(database_url: str, alone: Any, files: list[Path]) -> None:
     """On both databases: the same rows, refusals, notes and incidents, notifications in the same order."""

@@ -53,6 +53,7 @@ def _messages(delivery: Delivery) -> list[KernelMessage]:
     return [message for transaction in found.transactions for message in transaction.messages]
 
 
+@pytest.mark.thorough
 def test_simulated_documents_are_valid_by_the_hubs_schemas(shared: Path, tmp_path: Path) -> None:
     """Of CIM in XML and in JSON, and of ebIX, over a change of clock."""
     simulator.simulate(Scenario(24, 7, 6, daily_share=0.05), tmp_path)

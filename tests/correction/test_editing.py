@@ -13,8 +13,10 @@ import pytest
 
 from energycomm import cli
 from energycomm.correction import campaign
+from energycomm.correction.analysis import judged_cases
 from energycomm.correction.cases import stuck_ids
 from energycomm.correction.editing import edit, editable, examine
+from energycomm.correction.tickets import make_tickets
 from energycomm.errors import ExitCode, UserError
 from tests.correction.test_campaigns import spoilt, steps_of
 from tests.pipeline.desk import Desk
@@ -158,6 +160,16 @@ def test_the_command_opens_the_editor_and_shows_what_would_become_of_it(
     typed = ["correct", "edit", number, "--file", "new.xml", "--yes", "--why", "confirmed", "--by", "anna", "--json"]
     assert cli.main(typed) == ExitCode.OK
     assert json.loads(capsys.readouterr().out)["campaign"]["freed"] == 1
+
+
+def test_a_ticket_closes_when_an_edit_frees_its_messages(database_url: str) -> None:
+    desk = Desk(database_url)
+    number = refused(desk)
+    make_tickets(desk.store, judged_cases(desk.database, desk.markets), "anna")
+    assert desk.rows("SELECT state FROM ticket") == [("open",)]
+    content = editable(desk.store, desk.markets, number).replace('value="1100"', 'value="1300"')
+    edit(desk.store, desk.writer, number, content, by="anna", why="typed wrong")
+    assert desk.rows("SELECT state FROM ticket WHERE closed_at IS NOT NULL") == [("closed",)]
 
 
 def test_the_command_tells_the_second_who_proposes_an_edit(

@@ -16,7 +16,7 @@ import typer
 from energycomm.commands.output import Json, hand_over, print_heading, print_json, say, say_text
 from energycomm.commands.recording import of_message, recorded, system_user
 from energycomm.config import load
-from energycomm.correction.campaign import CampaignRecord
+from energycomm.correction.campaign import CampaignRecord, rivals
 from energycomm.correction.editing import Examined, edit, editable, examine
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
@@ -77,11 +77,14 @@ def edit_(
                 key=key,
                 four_eyes=config.correction.four_eyes,
             )
+        others = [] if record is None else rivals(store, record.id)
     if json:
         facts = msgspec.structs.asdict(seen)
-        print_json({"edit": {**facts, "fit": seen.fit, "words": seen.words}, "campaign": record})
+        print_json({"edit": {**facts, "fit": seen.fit, "words": seen.words}, "campaign": record, "rivals": others})
     else:
         _print_outcome(message, seen, record, draft)
+        for one in others:
+            say(one.words)
     if not seen.fit and not yes:
         raise typer.Exit(1)
 

@@ -121,6 +121,7 @@ def run(
             deque(items, maxlen=0)
         if not json:
             _print_preview(found, tried)
+        others = [] if number is None else campaign.rivals(store, number)
         if number is not None:
             record = campaign.show(store, number)
             if yes and not propose:
@@ -129,9 +130,11 @@ def run(
                         store, gateway.writer, number, four_eyes=config.correction.four_eyes, watch=watch
                     )
     if json:
-        print_json({"preview": _facts(tried), "campaign": record})
+        print_json({"preview": _facts(tried), "campaign": record, "rivals": others})
     elif record is not None:
         say(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
+        for one in others:
+            say(one.words)
     elif not yes and tried.useful:
         say('Nothing is done yet; --yes --why "..." does it.')
 

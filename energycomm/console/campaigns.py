@@ -162,13 +162,15 @@ def _facts(request: Request, shared: Any, number: int) -> dict[str, Any]:
     job = None if job is None else job.look()
     record = _record(shared, number)
     total = sum(record.items.values())
+    four_eyes = shared.config.correction.four_eyes
     return {
         "record": record,
+        "rivals": campaign.rivals(shared.store, number) if four_eyes and record.state == "planned" else [],
         "job": job,
         "working": job is not None and not job.over,
         "total": total,
         "done": total - record.items.get("planned", 0) - record.items.get("acted", 0),
-        "four_eyes": shared.config.correction.four_eyes,
+        "four_eyes": four_eyes,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Query, Request
@@ -75,16 +75,17 @@ router = APIRouter(prefix="/rules", route_class=RecordedRoute, include_in_schema
 
 @router.get("", openapi_extra=UNRECORDED)
 def listing(request: Request, person: Worker, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
-    """The rules in force today, the most frequent first; those that warn after those that refuse."""
+    """The rules in force today in legal time, the most frequent first; those that warn after those that refuse."""
     catalogue = shared.gateway.catalogue
     markets = ("common", *catalogue.markets)
     market = one_of("market", asked.market, markets, "market with rules") if asked.market else ""
     with reading(shared.store.engine) as connection:
         counted = {severity: rule_frequencies(connection, severity) for severity in SEVERITIES}
     looked_for, words = asked.q.lower().split(), words_of(request)
+    today = datetime.now(words.taste.zone).date()
     found = [
         Listed(rule, counted[rule.severity].get(rule.code))
-        for rule in catalogue.in_force(datetime.now(UTC).date())
+        for rule in catalogue.in_force(today)
         if (not market or rule.market.upper() == market.upper() or market in rule.markets)
         and asked.rule_set in ("all", rule.rule_set)
         and all(word in _told(rule, words).lower() for word in looked_for)

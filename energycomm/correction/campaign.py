@@ -39,6 +39,7 @@ from energycomm.eis.store import Store, StoreTransaction
 from energycomm.eis.structures import filled
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
+from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
@@ -67,6 +68,22 @@ class CampaignRecord(Struct, frozen=True, kw_only=True):
     selected: int
     freed: int
     items: dict[str, int]
+
+
+class Rival(Struct, frozen=True, kw_only=True):
+    """Another proposal for some of the messages of a campaign."""
+
+    campaign: int
+    by: str
+    messages: int
+
+    @property
+    def words(self) -> str:
+        """What it means, for a person."""
+        return (
+            f"Campaign {self.campaign} of {self.by} is proposed for {counted(self.messages, 'message')} of this one: "
+            "the one that is approved first is done, the other passes over what was corrected."
+        )
 
 
 class ItemRecord(Struct, frozen=True, kw_only=True):
@@ -490,6 +507,20 @@ def campaigns(store: Store, campaign_id: int | None = None, limit: int = 100) ->
         )
         for row in rows
     ]
+
+
+def rivals(store: Store, campaign_id: int) -> list[Rival]:
+    """Other campaigns that wait to be approved or run, and have messages in common with this one that waits, too."""
+    sql = (
+        'SELECT o.campaign_id, c."by", count(*) FROM campaign_item i '
+        "JOIN campaign_item o ON o.message_id = i.message_id AND o.campaign_id <> i.campaign_id "
+        "JOIN campaign c ON c.id = o.campaign_id "
+        "WHERE i.campaign_id = ? AND i.state = 'planned' AND o.state = 'planned' AND c.state = 'planned' "
+        'GROUP BY o.campaign_id, c."by" ORDER BY o.campaign_id'
+    )
+    with reading(store.engine) as connection:
+        rows = driver_of(connection).rows(sql, (campaign_id,))
+    return [Rival(campaign=number, by=by, messages=messages) for number, by, messages in rows]
 
 
 def items_of(store: Store, campaign_id: int, limit: int = 1000) -> list[ItemRecord]:

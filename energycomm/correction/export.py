@@ -19,6 +19,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
+from energycomm.texts.catalogues import translate
 
 SHOWN = 50
 """Messages and access points that the words of an issue list; the ticket holds all."""
@@ -128,7 +129,7 @@ def issue_of(ticket: Ticket, public_url: str | None = None, zone: tzinfo = UTC) 
     lines = [
         f"{counted(len(ticket.messages), 'Kernel message')} cannot be accepted, and no correction frees them.",
         "",
-        f"- error class: {ticket.error_class}",
+        f"- error class: {translate(ticket.error_class, 'en')}",
         f"- codes: {plain(ticket.codes)}",
         f"- market: {ticket.market}",
         f"- grid operator: {plain(ticket.grid_operator or 'unknown')}",
@@ -138,7 +139,7 @@ def issue_of(ticket: Ticket, public_url: str | None = None, zone: tzinfo = UTC) 
         "",
         "Evidence:",
         "",
-        *(f"- {one['messages']} x {one['class']}: {plain(str(one['found']))}" for one in evidence),
+        *(f"- {one['messages']} x {translate(one['class'], 'en')}: {plain(str(one['found']))}" for one in evidence),
         "",
         f"Access points: {_listed(points)}",
         f"Messages: {_listed(ticket.messages)}",

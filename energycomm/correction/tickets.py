@@ -24,6 +24,7 @@ from energycomm.kernel.instants import micros, now_micros
 from energycomm.links import fault_of_link
 from energycomm.pipeline.listsearch import TICKET_ORDERS
 from energycomm.pipeline.rows import change_row
+from energycomm.texts.catalogues import translate
 
 TICKETABLE = frozenset(("rejected", "engine_error", "delegated"))
 """States that become `ticketed`; a message in quarantine goes on waiting."""
@@ -154,7 +155,8 @@ def _make(
 
 
 def _title(key: tuple[str, str, str, str], messages: int, points: int) -> str:
-    return f"{key[3]}: {counted(messages, 'message')} of {counted(points, 'access point')} ({key[2]})"[:200]
+    blamed = translate(key[2], "en")
+    return f"{key[3]}: {counted(messages, 'message')} of {counted(points, 'access point')} ({blamed})"[:200]
 
 
 def _grow(tx: StoreTransaction, ticket_id: int, key: tuple[str, str, str, str], members: list[_Member]) -> None:

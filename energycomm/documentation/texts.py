@@ -63,7 +63,7 @@ from energycomm.kernel.verdicts import ErrorClass, Severity
 from energycomm.kernel.vocabulary import FRENCH
 from energycomm.pipeline.listsearch import AUDIT_ACTIONS
 from energycomm.texts import parsers
-from energycomm.texts.catalogues import FOLDER, LANGUAGES
+from energycomm.texts.catalogues import FOLDER, LANGUAGES, translate
 from energycomm.webservice.problems import PROBLEMS
 from energycomm.webservice.roles import Role
 
@@ -300,7 +300,7 @@ def declared() -> Iterator[Text]:
         "states of a channel": get_args(ChannelState),
         "rule sets": RULE_SETS,
         "severities": get_args(Severity),
-        "error classes": get_args(ErrorClass),
+        "error classes": (*(classes := get_args(ErrorClass)), *(translate(one, "en") for one in classes)),
         "groupings": (f"by {one}" for one in (*AT_ONCE, *DIMENSIONS)),
         "tables": (table.name.replace("_", " ") for table in tables.EFFECTS),
         "kinds": (kind.kept.table.replace("_", " ") for kind in KINDS.values() if kind.kept is not None),
@@ -321,6 +321,10 @@ def declared() -> Iterator[Text]:
         "ways of signing in": ("session by password", "session by provider", "session by token {0}"),
         "values of a field": bounds(),
         "facts of the history": facts(),
+        "proposals for the same messages": (
+            "Campaign {0} of {1} is proposed for {2} of this one: "
+            "the one that is approved first is done, the other passes over what was corrected.",
+        ),
         "titles of tickets": ("{0}: {1} of {2} access points ({3})", "{0}: {1} of 1 access point ({2})"),
         "advice about a wrong word": ("Known are: {0}.", "Did you mean {0}?", "There is none."),
         "other dates of a message": OTHER_DATES,

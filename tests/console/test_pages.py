@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import re
 import shutil
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -15,6 +16,7 @@ from fastapi.routing import APIRoute
 from energycomm import cli
 from energycomm.config import CorrectionSettings
 from energycomm.console import PARTS, entering, front
+from energycomm.console import rules as rules_page
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading as looking
@@ -275,6 +277,25 @@ def test_rules_are_listed_with_how_often_they_are_found(anna: Visitor) -> None:
     assert anna.get("/rules/nobody-wrote-this").status_code == 404
 
 
+def test_the_rules_in_force_are_those_of_the_day_in_legal_time(
+    lite: Site, anna: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half an hour after midnight in Brussels, the day before in Greenwich: BE-D11 holds since that midnight."""
+    assert lite.config.web.zone == "Europe/Brussels"
+
+    class Clock(datetime):
+        at = datetime(2025, 12, 31, 23, 30, tzinfo=UTC)
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Any:
+            return cls.at.astimezone(tz)
+
+    monkeypatch.setattr(rules_page, "datetime", Clock)
+    assert "BE-D11" in plain(anna.get("/rules?market=be").text)
+    Clock.at -= timedelta(hours=1)
+    assert "BE-D11" not in plain(anna.get("/rules?market=be").text)
+
+
 def test_who_is_not_signed_in_is_sent_to_the_sign_in_and_back(lite: Site) -> None:
     client = lite.caller()
     answer = client.get("/messages?state=rejected")
@@ -483,6 +504,44 @@ def test_with_four_eyes_a_campaign_waits_for_somebody_else(arrived: Path, tmp_pa
     site.app.state.services.close()
 
 
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "Campaign 1 of anna is proposed for 1 message of this one"),
+        ("fr", "La campagne 1 de anna est proposée pour 1 message de celle-ci"),
+        ("nl", "Campagne 1 van anna is voorgesteld voor 1 bericht van deze"),
+    ],
+)
+def test_who_proposes_something_for_a_message_that_has_a_proposal_is_told(
+    arrived: Path, tmp_path: Path, language: str, told: str
+) -> None:
+    """An edit beside a script, with four eyes: both proposers and who approves read it; one of the two is done."""
+    shutil.copy(arrived, tmp_path / "eyes.db")
+    url = f"sqlite:///{tmp_path / 'eyes.db'}"
+    site = Site(url, configured(url, correction=CorrectionSettings(four_eyes=True)))
+    anna, ben = Visitor(site, Role.CONSULTANT), Visitor(site, Role.CONSULTANT, person="ben")
+    anna.send(f"{tried(site, anna)}/run", why="confirmed")
+    wrong = MessageFilter(codes=(CODE,), access_point=WRONG[0])
+    number = list_messages(site.store.engine, wrong).messages[0].id
+    path = f"/messages/{number}/edit"
+    written = re.search(r"<textarea[^>]*>(.*?)</textarea>", ben.get(path).text, re.S)
+    assert written
+    ben.client.headers["accept-language"] = language
+    right = html.unescape(written.group(1)).replace('unit="Wh"', 'unit="kWh"')
+    assert told in plain(ben.send(path, xml=right, why="by hand").text)
+    assert "Campaign 2 of ben is proposed for 1 message of this one" in plain(anna.get("/campaigns/1").text)
+    anna.send("/campaigns/2/approve")
+    until(lambda: rows(site, "SELECT state FROM campaign WHERE id = 2") == [("done",)])
+    assert "is proposed for" not in plain(anna.get("/campaigns/1").text)
+    ben.send("/campaigns/1/approve")
+    until(lambda: rows(site, "SELECT state FROM campaign WHERE id = 1") == [("done",)])
+    assert rows(site, f"SELECT count(*) FROM kernel_message WHERE corrects = {number}") == [(1,)]
+    skipped = "SELECT message_id, state FROM campaign_item WHERE campaign_id = 1 AND state = 'skipped' AND note <> ''"
+    assert rows(site, skipped) == [(number, "skipped")]
+    site.app.state.workbench.close()
+    site.app.state.services.close()
+
+
 def test_a_campaign_that_was_cut_off_offers_to_go_on(lite: Site, anna: Visitor) -> None:
     """As after the death of the process that ran it: it is running, and nobody works on it."""
     anna.send(f"{tried(lite, anna)}/run", why="confirmed")
@@ -518,6 +577,17 @@ def test_a_ticket_is_taken_up_dated_noted_and_closed(lite: Site, anna: Visitor) 
     assert "Ticket" in plain(anna.get("/tickets?state=waiting&owner=ben").text)
     anna.send("/tickets/1", state="closed")
     assert rows(lite, "SELECT state FROM ticket") == [("closed",)]
+
+
+def test_the_title_of_a_ticket_names_whose_fault_it_is_in_words_of_the_reader(lite: Site, anna: Visitor) -> None:
+    """In the list and on its page; no name of the store."""
+    anna.send(f"/failures/code/{CODE}/tickets", owner="anna", due="3")
+    until(lambda: rows(lite, "SELECT id FROM ticket"))
+    for language, blamed in (("en", "grid operator"), ("fr", "gestionnaire de réseau"), ("nl", "netbeheerder")):
+        for path in ("/tickets", "/tickets/1"):
+            told = plain(anna.get(path, **{"accept-language": language}).text)
+            assert f"({blamed})" in told
+            assert "grid_operator" not in told
 
 
 def test_what_a_market_writes_is_never_markup(lite: Site, anna: Visitor) -> None:

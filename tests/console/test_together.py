@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from energycomm.console.trials import campaign_key
 from energycomm.correction.tickets import Changed, change_ticket, delegate, tickets
 from energycomm.eis.messages import MessageFilter, list_messages
 from energycomm.webservice.roles import Role
@@ -129,6 +130,39 @@ def test_rows_that_changed_after_they_were_tried_are_left_alone_and_told(site: S
     done = over(anna, anna.send(f"{tried.url.path}/do"))
     assert "0 rows were changed." in words(done)
     assert tickets(site.store, ticket_id=number)[0].state == "waiting"
+
+
+def test_who_replays_what_a_colleague_replayed_meanwhile_is_told(lite: Site) -> None:
+    """It is judged once; the other sees why it was left alone."""
+    anna, ben = two(lite)
+    number = number_of(lite)
+    hers, his = (
+        over(one, one.client.post("/messages/selected", data=form(one, "replay", [number]))) for one in (anna, ben)
+    )
+    assert "1 message was judged again" in words(over(anna, anna.send(f"{hers.url.path}/do", why="hers")))
+    done = words(over(ben, ben.send(f"{his.url.path}/do", why="his")))
+    assert "0 messages were judged again" in done
+    assert "it was changed after it was tried: look at it again" in done
+    sql = f"SELECT count(*) FROM state_change WHERE message_id = {number} AND \"by\" = 'ben'"
+    assert lite.store.engine.connect().exec_driver_sql(sql).scalar() == 0
+
+
+def test_a_campaign_that_two_people_undo_is_undone_once(lite: Site) -> None:
+    """A correction that was made since stays, whoever clicks on the undo of the first."""
+    anna, ben = two(lite)
+    number = number_of(lite)
+    path = f"/messages/{number}/edit"
+    for why in ("first", "second"):
+        page = filled(anna.get(path), path)
+        anna.client.post(path, data=page | {"xml": page["xml"].replace('unit="Wh"', 'unit="kWh"'), "why": why})
+        assert states(lite)[number] == "treated"
+        if why == "first":
+            for one in (anna, ben):
+                one.send("/campaigns/1/undo")
+                until(lambda: states(lite)[number] == "rejected")
+    assert ben.send("/campaigns/1/undo").status_code == 200
+    until(lambda: lite.app.state.workbench.latest(campaign_key(1)).look().over)
+    assert states(lite)[number] == "treated"
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "nl"])

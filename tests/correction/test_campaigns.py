@@ -208,6 +208,19 @@ def test_four_eyes_means_that_somebody_else_agrees(tmp_path: Path, script: Loade
     assert campaign.run(desk.store, desk.writer, number, four_eyes=True).freed == 1
 
 
+def test_proposals_for_the_same_message_know_of_one_another(database_url: str, script: LoadedScript) -> None:
+    """On both databases; one that is over is no rival any more."""
+    desk = spoilt(database_url, points=2)
+    both = tried(desk, script, {"value": "1300"}).useful
+    first = campaign.start(desk.store, script, both, by="anna", why="x")
+    assert campaign.rivals(desk.store, first) == []
+    second = campaign.start(desk.store, script, both[:1], by="ben", why="x")
+    assert campaign.rivals(desk.store, second) == [campaign.Rival(campaign=first, by="anna", messages=1)]
+    assert campaign.rivals(desk.store, first) == [campaign.Rival(campaign=second, by="ben", messages=1)]
+    campaign.cancel(desk.store, first)
+    assert campaign.rivals(desk.store, second) == []
+
+
 def test_a_selection_in_sql_only_reads(database_url: str, tmp_path: Path) -> None:
     """A query selects; anything else is refused and changes nothing."""
     desk = spoilt(database_url, 2)

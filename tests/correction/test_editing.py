@@ -13,8 +13,10 @@ import pytest
 
 from energycomm import cli
 from energycomm.correction import campaign
+from energycomm.correction.analysis import judged_cases
 from energycomm.correction.cases import stuck_ids
 from energycomm.correction.editing import edit, editable, examine
+from energycomm.correction.tickets import make_tickets
 from energycomm.errors import ExitCode, UserError
 from tests.correction.test_campaigns import spoilt, steps_of
 from tests.pipeline.desk import Desk
@@ -65,7 +67,7 @@ def test_an_edit_is_tried_out_then_stored_as_a_new_version_and_can_be_undone(dat
     assert (record.script, record.state, record.freed, record.by) == ("edit", "done", 1, "anna")
     assert desk.rows(f"SELECT xml FROM kernel_message WHERE id = {number}") == original
     assert desk.rows("SELECT state, corrects FROM kernel_message WHERE version = 2") == [("treated", number)]
-    with pytest.raises(UserError, match="only a stuck message"):
+    with pytest.raises(UserError, match="was corrected before, by message"):
         edit(desk.store, desk.writer, number, content, by="ben", why="the same again")
     campaign.undo(desk.store, desk.writer, record.id, "anna")
     assert desk.rows(f"SELECT state FROM kernel_message WHERE id = {number}") == [("rejected",)]
@@ -158,3 +160,56 @@ def test_the_command_opens_the_editor_and_shows_what_would_become_of_it(
     typed = ["correct", "edit", number, "--file", "new.xml", "--yes", "--why", "confirmed", "--by", "anna", "--json"]
     assert cli.main(typed) == ExitCode.OK
     assert json.loads(capsys.readouterr().out)["campaign"]["freed"] == 1
+
+
+def test_a_ticket_closes_when_an_edit_frees_its_messages(database_url: str) -> None:
+    desk = Desk(database_url)
+    number = refused(desk)
+    make_tickets(desk.store, judged_cases(desk.database, desk.markets), "anna")
+    assert desk.rows("SELECT state FROM ticket") == [("open",)]
+    content = editable(desk.store, desk.markets, number).replace('value="1100"', 'value="1300"')
+    edit(desk.store, desk.writer, number, content, by="anna", why="typed wrong")
+    assert desk.rows("SELECT state FROM ticket WHERE closed_at IS NOT NULL") == [("closed",)]
+
+
+def test_the_command_tells_the_second_who_proposes_an_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With four eyes two proposals may wait for one message."""
+    url = f"sqlite:///{tmp_path}/eis.db"
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
+    monkeypatch.setenv("ENERGYCOMM_CORRECTION__FOUR_EYES", "true")
+    monkeypatch.chdir(tmp_path)
+    desk = Desk(url)
+    number = str(refused(desk))
+    file = tmp_path / "edited.xml"
+    text = editable(desk.store, desk.markets, int(number))
+    told = []
+    for person, value in (("anna", "1300"), ("ben", "1400")):
+        file.write_text(text.replace('value="1100"', f'value="{value}"'))
+        typed = ["correct", "edit", number, "--file", str(file), "--yes", "--why", "typed wrong", "--by", person]
+        assert cli.main(typed) == ExitCode.OK
+        told.append(capsys.readouterr().out)
+    assert "is proposed for" not in told[0]
+    assert "Campaign 1 of anna is proposed for 1 message of this one" in told[1]
+
+
+def test_an_edit_without_a_reason_is_refused_before_anything_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No editor is opened, so that nothing that somebody typed is lost."""
+    url = f"sqlite:///{tmp_path}/eis.db"
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
+    monkeypatch.chdir(tmp_path)
+    number = str(refused(Desk(url)))
+    opened = tmp_path / "opened"
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\ntouch {opened}\n")
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(editor))
+    assert cli.main(["correct", "edit", number, "--yes"]) == ExitCode.USAGE
+    assert "Give a reason" in capsys.readouterr().err
+    assert not opened.exists()
+    cli.main(["correct", "edit", number])
+    assert opened.exists()

@@ -195,6 +195,8 @@ def test_a_ticket_that_gets_more_messages_tells_of_all_of_them(tmp_path: Path) -
     desk.deliver([reading("99000000002017", day(31), 1_200_000)])
     make_tickets(desk.store, judged_cases(desk.database, desk.markets), "anna")
     (grown,) = [ticket for ticket in tickets(desk.store) if ticket.error_class == "missing"]
-    assert grown.title.endswith("2 messages of 2 access points (missing)")
+    assert "- error class: missing message\n" in issue_of(grown).body
+    assert re.search(r"^- 2 x missing message: ", issue_of(grown).body, re.MULTILINE)
+    assert grown.title.endswith("2 messages of 2 access points (missing message)")
     assert grown.evidence["access_points"] == ["99000000001017", "99000000002017"]
     assert [one["messages"] for one in grown.evidence["evidence"]] == [2]

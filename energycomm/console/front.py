@@ -26,6 +26,7 @@ from energycomm.console.view import (
     page,
     words_of,
 )
+from energycomm.daemon.alarming import current
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.states import STUCK
@@ -39,7 +40,7 @@ from energycomm.eis.tallies import (
     hourly,
 )
 from energycomm.invoicing.keeping import contested
-from energycomm.kernel.instants import instant, micros
+from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.pipeline.listsearch import CivilDay
 from energycomm.texts.catalogues import LANGUAGES
 from energycomm.webservice.identity import login_address
@@ -90,6 +91,7 @@ def today(
         reasons=sorted(reasons, key=lambda one: (-one.messages, one.key))[:SHOWN_REASONS],
         more_reasons=max(0, len(reasons) - SHOWN_REASONS),
         facts=facts,
+        alarms=len(current(shared.store, shared.config, now_micros())),
         period={"since": chosen.isoformat(), "until": (chosen + timedelta(days=1)).isoformat()},
     )
     return fresh(request, made)

@@ -213,7 +213,8 @@ def explain(fault: BaseException) -> tuple[str, str]:
         case socket.gaierror() | ConnectionRefusedError():
             return "CHANNEL_UNREACHABLE", words
         case paramiko.ssh_exception.NoValidConnectionsError():
-            return "CHANNEL_UNREACHABLE", words
+            # Its own words begin with "[Errno None]" and say of no address why.
+            return "CHANNEL_UNREACHABLE", ", ".join(sorted({str(one) for one in fault.errors.values()}))
         case ConnectionError() | EOFError():
             return "CHANNEL_BROKEN", "the connection was lost"
         case paramiko.SSHException():

@@ -95,3 +95,13 @@ def test_alarms_are_on_the_page_of_health_with_what_to_do(office: Site) -> None:
     )
     (alarm,) = office.caller(Role.OPERATOR).get("/api/v1/alarms").json()
     assert (alarm["alarm"], alarm["urgent"]) == ("NO_DAEMON", True)
+
+
+def test_the_front_page_counts_the_alarms(office: Site) -> None:
+    """Nobody is told there that nothing is stuck while a daemon or a channel is down; without an alarm, no line."""
+    oscar = Visitor(office, Role.OPERATOR)
+    assert '<a href="/state">Alarms</a></dt><dd class="num"><span class="alarm">1</span>' in oscar.get("/").text
+    with office.store.transaction() as tx:
+        tx.driver.run("DELETE FROM daemon_state")
+    assert oscar.get("/state").text.count("No alarms.") == 1
+    assert "Alarms" not in oscar.get("/").text

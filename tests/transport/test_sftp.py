@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -342,9 +343,12 @@ def test_a_server_that_flaps_is_a_passing_error(open_in: Any, outbox: Path, serv
 
 
 def test_nothing_listens(open_in: Any, served: SftpTestServer, tmp_path: Path) -> None:
-    """Unreachable, in words."""
+    """Unreachable, in the words of the system."""
     server = login(served, tmp_path, port=1)
-    assert only_error(open_in(server=server)).code == "CHANNEL_UNREACHABLE"
+    error = only_error(open_in(server=server))
+    assert error.code == "CHANNEL_UNREACHABLE"
+    assert os.strerror(errno.ECONNREFUSED) in str(error)
+    assert "None" not in str(error)
 
 
 def test_a_private_key_opens_the_door(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from assistant.operations.conditions import bounds, markets_of, mentions
 from assistant.operations.family import CodeLists
 from assistant.operations.slots import Asking, Read, Slots, yes_no
@@ -12,6 +14,7 @@ NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "to
            "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each")  # fmt: skip
 """Slots whose words may be the name of a code list all the same."""
 
+_DEFINED = re.compile(r"(?:what is an?|wat is een|qu est ce qu une?) \w+(?: \w+)?$")
 NEXT = 2
 """Words between the name of a code list and the word for it, at most."""
 
@@ -29,6 +32,8 @@ def code_lists(slots: Slots) -> Read:
         return None  # what several have, or one and not the other
     if slots.has("subject", "rule") and not about:
         return None  # rules about what the list is of
+    if not about and not slots.has("listed") and _DEFINED.match(" ".join(slots.asked.tokens)):
+        return None  # what a word means, and not its codes
     if slots.has("listed"):
         slots.take("number")
     name, listed = _list_name(slots, about), slots.one("listed")
@@ -97,6 +102,8 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         if (token := slots.asked.tokens[place]) in capitals or any(letter.isdigit() for letter in token)
     ]  # fmt: skip
     asks = yes_no(slots) or slots.has("intent", "exists")
+    among = listed if listed and listed.isdigit() and slots.left() else None
+    listed = None if among else listed  # a number among words of the meaning: low voltage up to 36 kVA
     if listed or (stranger and asks):
         slots.used |= set(stranger)
         code = listed or slots.asked.tokens[stranger[0]].upper()
@@ -104,6 +111,7 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         return (CodeLists(how=how, list=name, code=code, markets=markets, on=days.day),)  # type: ignore[arg-type]
     dated = bool(slots.take("dated"))
     words = _labelled(slots) if slots.has("topic") else _told(slots)
+    words = (*words, among) if words and among else words
     return (
         CodeLists(how="count" if count else "codes", list=name, markets=markets, on=days.day, dated=dated, words=words),
     )

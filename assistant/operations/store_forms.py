@@ -50,6 +50,9 @@ SAID: dict[tuple[str, str], str] = {
 BIGGEST = (1 << 63) - 1
 
 _IS_NUMBER = re.compile(r"(?i)\b(?:is|est)\s+\d{1,18}\s*\??$")
+ALLOWED = frozenset(("may", "must", "peut", "doit", "mag", "moet"))
+"""Words that ask what is allowed, and not what is in the store."""
+
 BRIEF = 5
 """Words of a question that asks what is wrong with a number: it can only be that of a message."""
 
@@ -65,7 +68,8 @@ def _numbered(slots: Slots) -> int | None:
     number = slots.one("message")
     if number is None:
         lone = slots.of("number")
-        if len(lone) == 1 and slots.has("thing", "message") and _IS_NUMBER.search(slots.asked.text):
+        named = slots.has("thing", "message") or slots.has("subject", "kind")
+        if len(lone) == 1 and named and _IS_NUMBER.search(slots.asked.text):
             return int(slots.one("number") or 0) or None  # what kind of message is 494
         asks = slots.has("intent", "why") or slots.has("group", "waits_for")
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
@@ -261,7 +265,9 @@ def stored(slots: Slots) -> Read:
 
 
 def _of_states(slots: Slots, thing: str) -> bool:
-    """Whether it asks about files of rules, states themselves, or two states of a message after each other."""
+    """Whether it asks about files of rules, a limit, states themselves, or two states of a message after each other."""
+    if slots.has("amount") and not ALLOWED.isdisjoint(slots.asked.tokens):
+        return True  # how long a name may be
     if thing == "envelope" and slots.has("subject", "rule") and slots.has("field", "file"):
         return True  # files of rules
     tokens = set(slots.asked.tokens)
@@ -327,7 +333,7 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         return None, False  # codes of the rules, not of messages
     if (there or slots.has("intent", "distinct")) and slots.has("group", "type"):
         return "message", True
-    if there and slots.has("intent", "distinct") and slots.has("group", "kind"):
+    if there and slots.has("intent", "distinct", "top", "bottom") and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
     if slots.has("unanswered") or slots.has("late"):

@@ -17,7 +17,7 @@ _PIECE = re.compile(r"[^\W_]{2,}")
 _DEFINITION = re.compile(
     r"(?i)^\s*(?:what (?:is|are)|what does|what do|qu'est-ce qu(?:e|'est)|que (?:signifie|veut dire)|c'est quoi|"
     r"wat (?:is|zijn|betekent)|define|explain)\s+(?:an?\s|the\s|l['’]|une?\s|les?\s|la\s|de\s|het\s|een\s)?"
-    r"(.+?)(?:\s+(?:mean|means|do))?\s*\?*\s*$"
+    r"(.+?)(?:\s+(?:mean|means|do))?(?:\s+(?:in|within|dans|binnen)\s.+?)?\s*\?*\s*$"
 )
 _NEUTRAL = (CODE_MARK, CONCEPT_MARK)
 

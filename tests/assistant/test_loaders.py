@@ -50,6 +50,25 @@ def test_markdown_keeps_headings_lists_code_tables_and_its_front_matter() -> Non
     assert made.blocks[1].anchor == "title"
 
 
+def test_boxes_of_mkdocs_are_prose_and_no_code() -> None:
+    """Their content may be quoted; a box that is shown as an example stays code."""
+    made = read(
+        "a.md",
+        b'# Title\n\n!!! warning "Deprecated"\n\n    Use the other one\n    instead.\n\n    - one\n\n'
+        b"??? note\n    Folded.\n\n"
+        b"After it.\n\n```\n!!! note\n    Shown.\n```\n",
+    )
+    assert blocks(made) == [
+        ("heading", "Title"),
+        ("paragraph", "Deprecated"),
+        ("paragraph", "Use the other one instead."),
+        ("item", "- one"),
+        ("paragraph", "Folded."),
+        ("paragraph", "After it."),
+        ("code", "!!! note\n    Shown."),
+    ]
+
+
 def test_html_leaves_out_what_is_no_text() -> None:
     """Scripts, navigation and invisible characters are not read."""
     made = read(

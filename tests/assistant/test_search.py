@@ -208,7 +208,12 @@ def test_a_caption_is_held_back_and_a_short_sentence_is_not(text: str, held_back
 
 @pytest.mark.parametrize(
     ("question", "subject"),
-    [("What is the outbox?", "outbox"), ("Que signifie ENV_CRC ?", "env_crc"), ("Why is it rejected?", "")],
+    [
+        ("What is the outbox?", "outbox"),
+        ("What is an entity in the model of sign-in?", "entity"),
+        ("Que signifie ENV_CRC ?", "env_crc"),
+        ("Why is it rejected?", ""),
+    ],
 )
 def test_a_question_for_a_meaning_names_what_it_wants_explained(question: str, subject: str) -> None:
     asked = Asked(question, None, Bm25.build([["outbox"]]), Lexicon())

@@ -206,6 +206,8 @@ def test_code_lists_are_counted_and_explained(house: House) -> None:
     """As codes.csv has them."""
     expected = codes_in("fr", "event")
     assert list(only(house, "List the event codes of France").values) == expected
+    assert list(only(house, "Quelles fréquences de relève existent en France ?").values) == codes_in("fr", "frequency")
+    assert "C5" in only(house, "What segment is low voltage up to 36 kVA in France?").values
     assert only(house, "How many codes does the list event have?").values == (len(expected),)
     assert only(house, "What does the code C15 mean?").proofs[1].text.startswith("rules/fr/codes.csv:")
 
@@ -344,6 +346,8 @@ def test_why_and_whose_a_message_is(living: tuple[House, Desk]) -> None:
         assert code in found.values
         assert any(one.text.startswith("rules/") for one in found.proofs)
     assert only(house, f"What is the access point of message {number}?").values == (PRM,)
+    kind = sql(desk, f"SELECT kind FROM kernel_message WHERE id = {number}")
+    assert kind in only(house, f"What kind of message is {number}?").sentence
     assert "never freed" in only(house, f"What freed message {number}?").sentence
     assert "no message 987654" in only(house, "Why was message 987654 rejected?").sentence
 
@@ -376,6 +380,7 @@ def test_requests_and_the_other_things_of_an_empty_store(living: tuple[House, De
     house, desk = living
     assert only(house, "How many requests are done?").values == (0,)
     assert only(house, "Which requests are overdue?").values == ()
+    assert "refused" in only(house, "Which of our requests did the market turn down?").sentence
     assert only(house, "Combien de tickets sont ouverts ?").values == (0,)
     assert only(house, "How many envelopes failed?").values == (0,)
     assert only(house, "What freed the messages?").values == (0,)
@@ -419,6 +424,7 @@ def test_nothing_of_the_store_is_written(living: tuple[House, Desk]) -> None:
         "Which telephone number does the operator of Lyon have?",
         "\x00\x01\ud7ff\U0001f600",
         "How many rules does Denmark's king like in winter mornings with tea?",
+        "Wat is een tarief?",
     ],
 )
 def test_what_is_no_question_to_the_house_goes_to_the_passages(house: House, question: str) -> None:

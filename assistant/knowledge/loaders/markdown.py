@@ -16,6 +16,8 @@ from assistant.knowledge.writing import Writer
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n---[ \t]*\r?\n", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ATTRIBUTES = re.compile(r"[ \t]*\{\s*[#.][^}\n]*\}\s*$|^\{\s*[#.:][^}\n]*\}\s*$")
+_ADMONITION = re.compile(r"""[ ]*(?:!!!|\?\?\?\+?)[ ]+[\w -]+?(?:[ ]+"([^"]*)")?[ ]*""")
+_FENCE = re.compile(r"[ ]*(?:```|~~~)")
 _SLUG_OUT = re.compile(r"[^\w\- ]")
 
 
@@ -30,9 +32,34 @@ def read_markdown(text: str, writer: Writer) -> dict[str, Any]:
       What its front matter says; empty without one.
     """
     known, body = front_matter(text)
-    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(_COMMENT.sub("", body))
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(_unboxed(_COMMENT.sub("", body)))
     _Page(writer).write(tokens)
     return known
+
+
+def _unboxed(text: str) -> str:
+    """A text whose boxes (`!!! warning "Deprecated"` and the indented lines below) are paragraphs: title, then content.
+
+    They are no CommonMark, which reads the indented lines as code; MkDocs and Python-Markdown show them as prose.
+    """
+    written: list[str] = []
+    inside: int | None = None  # how far the box is indented
+    fenced = False
+    for line in text.split("\n"):
+        indented = len(line) - len(line.lstrip())
+        if inside is not None and line.strip() and indented < inside + 4:
+            inside = None
+        box = None if fenced or inside is not None else _ADMONITION.fullmatch(line.rstrip())
+        if box:
+            inside = indented
+            written += ["", line[:indented] + (box[1] or ""), ""]
+            continue
+        if inside is not None:
+            written.append(line[:inside] + line[inside + 4 :])
+            continue
+        fenced ^= bool(_FENCE.match(line))
+        written.append(line)
+    return "\n".join(written)
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], str]:

@@ -23,10 +23,11 @@ from energycomm.backoffice.webhook import Webhook
 from energycomm.choices import one_of
 from energycomm.config import Config
 from energycomm.daemon.alarms import BY_CODE
+from energycomm.daemon.operations import names
 from energycomm.daemon.survey import survey
 from energycomm.daemon.watching import watch_store
-from energycomm.eis.alarm_states import Key, Known, claim, look, settle
-from energycomm.eis.channels import daemon_states
+from energycomm.eis.alarm_states import Key, Known, claim, look, settle, standing
+from energycomm.eis.channels import channel_states, daemon_states
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, now_micros
@@ -39,6 +40,8 @@ log = structlog.get_logger()
 
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND
+OUTSIDE = frozenset({"CHANNEL_FAILING", "OUTBOX_FAILING"})
+"""Alarms of what a daemon knows only after it has tried a few times."""
 
 What = Literal["on", "goes on", "over"]
 
@@ -156,9 +159,20 @@ def current(store: Store, config: Config, now: int) -> dict[Key, str]:
         if number:
             found[code, subject] = words
     found.update(watch_store(store.engine, config.alarms, now))
+    found.update((key, detail) for key, detail in _failing_since_before(store, config).items() if key not in found)
     # A newer daemon on another host may know more codes.
     known = {key: detail for key, detail in sorted(found.items()) if key[0] in BY_CODE}
     return {(code, subject[:200]): mask(detail).replace("\0", " ") for (code, subject), detail in known.items()}
+
+
+def _failing_since_before(store: Store, config: Config) -> dict[Key, str]:
+    """What failed for a daemon that has ended and has not worked since: the next one has yet to find out."""
+    before = {key: detail for key, detail in standing(store).items() if key[0] in OUTSIDE}
+    if not before:
+        return {}
+    states, known = channel_states(store.engine), set(names(config))
+    failing = {name for name, one in states.items() if one.error is not None and one.paused_at is None}
+    return {key: detail for key, detail in before.items() if key[1] in failing & known}
 
 
 def due(config: Config, known: Mapping[Key, Known], now: int) -> list[tuple[Key, What]]:

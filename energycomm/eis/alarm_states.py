@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 
 SECOND = 1_000_000
@@ -32,6 +34,17 @@ class Known(Struct, frozen=True, kw_only=True):
     over: bool = False
     told_at: int | None = None
     claimed_at: int | None = None
+
+
+def standing(store: Store) -> dict[Key, str]:
+    """The alarms that were on at the last look, with their detail.
+
+    Raises:
+      UserError: the database was lost.
+    """
+    with reading(store.engine) as connection:
+        sql = "SELECT code, subject, detail FROM alarm_state WHERE over = ?"
+        return {(code, subject): detail for code, subject, detail in driver_of(connection).rows(sql, (False,))}
 
 
 def look(store: Store, current: Mapping[Key, str], now: int) -> dict[Key, Known]:

@@ -24,10 +24,11 @@ from energycomm.config import Config
 from energycomm.daemon import alarming
 from energycomm.daemon.alarms import ALARMS
 from energycomm.daemon.watching import watch_host, watch_store
-from energycomm.eis.alarm_states import Known, claim, look
-from energycomm.eis.channels import pause, sign
+from energycomm.eis.alarm_states import Known, claim, look, settle
+from energycomm.eis.channels import note, pause, sign
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import micros
+from energycomm.transport.settings import FolderSetting
 from tests.daemon.conftest import Office
 from tests.servers.authority import Authority
 from tests.servers.https import HttpsTestServer, Reply, https_server
@@ -359,6 +360,36 @@ def test_a_daemon_that_is_silent_is_missed_until_another_gives_a_sign(office: Of
         assert list(alarming.current(office.store, office.config, NOON + later)) == [("NO_DAEMON", "daemon")]
     sign(office.store, "other:9464", NOON + DAY, NOON + DAY, {"workers": [], "alarms": []})
     assert alarming.current(office.store, office.config, NOON + DAY) == {}
+
+
+def test_what_still_fails_is_not_over_because_the_daemon_is_a_new_one(office: Office, tmp_path: Path) -> None:
+    inbox = FolderSetting(name="inbox", market="FR", direction="in", kind="folder", path=str(tmp_path))
+    config = office.config.model_copy(update={"channels": [inbox]})
+
+    def on(minutes: int, *alarms: tuple[str, str]) -> list[tuple[str, str]]:
+        now = NOON + minutes * MINUTE
+        daemon_says(office, now, *alarms)
+        known = look(office.store, alarming.current(office.store, config, now), now)
+        for key in known:
+            claim(office.store, key, now)
+            settle(office.store, key, now, over=known[key].over)
+        return [key for key, one in known.items() if not one.over]
+
+    note(office.store, "inbox", "host", NOON, "the folder is not there")
+    assert on(0) == [], "one attempt that failed is no alarm"
+    assert on(1, FAILING) == [FAILING]
+    assert on(2) == [FAILING], "the daemon was started anew, and has not tried it yet"
+    note(office.store, "inbox", "host", NOON + 3 * MINUTE, None)
+    assert on(3) == []
+    note(office.store, "inbox", "host", NOON + 4 * MINUTE, "the folder is not there")
+    assert on(4) == [], "it was over"
+    assert on(5, FAILING) == [FAILING]
+    pause(office.store, "inbox", "anna", "maintenance", NOON + 6 * MINUTE)
+    assert on(6) == []
+    other = ("CHANNEL_FAILING", "gone")
+    note(office.store, "gone", "host", NOON, "the folder is not there")
+    assert on(7, other) == [other]
+    assert on(8) == [], "it is no channel of the configuration any more"
 
 
 def test_thresholds_of_the_store(office: Office) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from energycomm import cli
 from energycomm.cells import STEERING
-from energycomm.commands.output import Paper, hand_over, print_tsv, say, say_piece, say_text
+from energycomm.commands.output import Paper, hand_over, print_rows, print_tsv, say, say_piece, say_text
 from energycomm.errors import ExitCode
 
 ROOT = Path(__file__).parents[1]
@@ -107,3 +107,14 @@ def test_an_error_is_one_line_and_what_follows_is_indented(
     assert first.startswith("error: ")
     assert all(line.startswith("       ") for line in others)
     assert not re.search(r"[\x00-\x09\x0b-\x1f]", first + "".join(others))
+
+
+def test_a_narrow_terminal_cuts_no_value(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of 80 columns folds what does not fit: an identifier without its end is none."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    values = ("541449000000000061", "StartOfSupply", "quarantined", "BE-S03")
+    print_rows(("access point", "kind", "state", "codes"), [values])
+    drawn = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    columns = zip(*(line.strip("│").split("│") for line in drawn.splitlines() if line.startswith("│")), strict=True)
+    assert tuple("".join(part.strip() for part in column) for column in columns) == values

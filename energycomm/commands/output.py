@@ -28,7 +28,7 @@ import typer
 from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from energycomm.cells import STEERING, on_one_line, plain_cell, write_csv
@@ -325,7 +325,9 @@ def print_rows(
     if not console.is_terminal:
         print_tsv((), ([title, *line] if led and title else line for line in lines))
         return
-    table = Table(*head, title=title, title_justify="left", show_header=headed)
+    # Folded where a terminal is narrow: of an access point or a reference that is cut nobody can make use.
+    columns = (Column(name, overflow="fold") for name in head)
+    table = Table(*columns, title=title, title_justify="left", show_header=headed)
     for line in lines:
         table.add_row(*(Text(_shown(value), style=STATE_COLOURS.get(value, "")) for value in line))
     console.print(table)

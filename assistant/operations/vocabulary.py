@@ -129,7 +129,8 @@ def _same(word: str, token: str) -> bool:
     if word == token:
         return True
     if word.endswith("*"):
-        return token.startswith(word[:-1])
+        begun = word[:-1]  # an ending holds no digit: Invoice2 is no invoice
+        return token.startswith(begun) and not any(sign.isdigit() for sign in token[len(begun) :])
     if word.startswith("*"):
         return token.endswith(word[1:])
     return not is_question_word(token) and inflected(word, token)

@@ -425,6 +425,11 @@ def test_nothing_of_the_store_is_written(living: tuple[House, Desk]) -> None:
         "\x00\x01\ud7ff\U0001f600",
         "How many rules does Denmark's king like in winter mornings with tea?",
         "Wat is een tarief?",
+        "Which Danish rule do you like best?",
+        "Which rules are important?",
+        "Quelles règles sont les plus strictes ?",
+        "Welke regel vindt u de beste?",
+        "How many messages of kind Invoice2 are there?",
     ],
 )
 def test_what_is_no_question_to_the_house_goes_to_the_passages(house: House, question: str) -> None:

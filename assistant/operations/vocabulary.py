@@ -132,8 +132,14 @@ def _same(word: str, token: str) -> bool:
         begun = word[:-1]  # an ending holds no digit: Invoice2 is no invoice
         return token.startswith(begun) and not any(sign.isdigit() for sign in token[len(begun) :])
     if word.startswith("*"):
-        return token.endswith(word[1:])
+        return token.endswith(word[1:]) and _is_word(token[: 1 - len(word)])
     return not is_question_word(token) and inflected(word, token)
+
+
+def _is_word(front: str) -> bool:
+    """Whether the front of a compound tells something: `validatie` of validatieregels; there are no rules of water."""
+    phrases_of = _by_first().get(front[:1], ())
+    return not front or any(len(one.words) == 1 and _same(one.words[0], front) for one in phrases_of)
 
 
 def inflected(one: str, other: str) -> bool:

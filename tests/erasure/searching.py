@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,13 +47,17 @@ def values(engine: Engine) -> Iterator[tuple[str, bytes]]:
 
 
 def in_values(engine: Engine, words: list[str]) -> list[tuple[str, str]]:
-    """Where words are found in the values of a store, in any case of letters: (table and column, word)."""
+    """Where words are found in the values of a store, in any case of letters: (table and column, word).
+
+    Four digits stand somewhere in many an instant or hash: what has only a few is looked for as a number of its own.
+    """
     wanted = [word.lower() for word in words]
+    signs = {word: rf"(?<!\w){word}(?!\w)" if word.isdigit() and len(word) < 8 else re.escape(word) for word in wanted}
     found = {
         (place, word)
         for place, content in values(engine)
-        for word in wanted
-        if word in content.decode("utf-8", "replace").lower()
+        for word, sign in signs.items()
+        if re.search(sign, content.decode("utf-8", "replace").lower())
     }
     return sorted(found)
 

@@ -194,7 +194,7 @@ class Spool:
         known = {self._content(entry.key) for entry in self.entries()}
         for path in self.folder.iterdir():
             unfinished = path.name.endswith(".part") or (path.suffix == CONTENT and path not in known)
-            if unfinished and time.time() - path.stat().st_mtime > STALE:
+            if unfinished and time.time() - path.lstat().st_mtime > STALE:
                 path.unlink(missing_ok=True)
 
     def _settle(

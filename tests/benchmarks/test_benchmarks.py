@@ -99,6 +99,7 @@ def test_both_bare_parses_read_the_whole_file(tmp_path: Path, parse: Callable[[l
         parse([file])
 
 
+@pytest.mark.thorough
 def test_a_store_is_watched_while_it_grows(tmp_path: Path) -> None:
     table = growth.grow(tmp_path / "grow", {"SQLite": sqlite_urls(tmp_path)}, 1200)
     assert [row[:2] for row in cells(table)] == [["SQLite", "600"], ["SQLite", "1200"]], "half of it, and all"

@@ -46,6 +46,7 @@ def in_a_process_of_its_own(folder: Path, url: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["message explain", "assistant explain"])
 def test_an_event_on_the_day_of_the_exit_is_explained_as_it_was_accepted(tmp_path: Path, command: str) -> None:
     """No rule has anything against it: in UTC the exit lies a day earlier, and FR-S01 would be told as violated."""

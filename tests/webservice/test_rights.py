@@ -50,7 +50,7 @@ def test_the_walk_sees_every_route_that_the_documents_tell_of(house: Site) -> No
         pytest.param(Crowd.of_one_scope, {IN, FORBIDDEN}, marks=pytest.mark.thorough),
         pytest.param(Crowd.bearers, {IN, FORBIDDEN}, marks=pytest.mark.thorough),
         pytest.param(Crowd.browsers, {IN, FORBIDDEN}, marks=pytest.mark.thorough),
-        (Crowd.strangers, {IN, FORBIDDEN, FORGED, SIGN_IN}),
+        pytest.param(Crowd.strangers, {IN, FORBIDDEN, FORGED, SIGN_IN}, marks=pytest.mark.thorough),
     ],
     ids=("one-scope", "bearers", "browsers", "strangers"),
 )

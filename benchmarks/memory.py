@@ -34,6 +34,7 @@ def grow(folder: Path, databases: dict[str, UrlOf], sizes: list[int], types: lis
                 print("|", " | ".join(rows[-1]), "|", file=sys.stderr, flush=True)
             _remove(material)
         _remove(least)
+        (folder / "least").rmdir()
     head = ["type", "file, MB", "database", "MB at the start", "MB at the peak", "messages", "us a message"]
     return table([*head, "server, us a message", "against the first, in the same minutes"], rows)
 

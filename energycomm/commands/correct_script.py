@@ -132,11 +132,15 @@ def run(
     if json:
         print_json({"preview": _facts(tried), "campaign": record, "rivals": others})
     elif record is not None:
-        say(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
-        for one in others:
-            say(one.words)
+        _print_campaign(record, others)
     elif not yes and tried.useful:
         say('Nothing is done yet; --yes --why "..." does it.')
+
+
+def _print_campaign(record: campaign.CampaignRecord, others: list[campaign.Rival]) -> None:
+    say(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
+    for one in others:
+        say(one.words)
 
 
 def user(by: str | None) -> str:

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from energycomm.commands.language import named
 from energycomm.commands.options import options_of
 from energycomm.commands.output import (
     NO_TIME,
@@ -157,8 +158,8 @@ def _print_explanation(found: Explanation) -> None:
         say(_FAULTLESS)
     times = legal_time()
     for rule in found.failed:
-        item = "" if rule.item is None else f", item {rule.item}"
-        print_heading(f"{rule.code} {rule.title} ({rule.outcome}, {rule.severity}{item})")
+        weighed = f"{rule.code} {named(rule.title)} ({rule.outcome}, {rule.severity}"
+        print_heading(f"{weighed})" if rule.item is None else f"{weighed}, item {rule.item})")
         say(rule.sentence)
         print_facts([("demands", rule.demands), ("source", rule.source), ("broke", rule.error)])
         read = times.told(rule.read, found.market)

@@ -227,7 +227,7 @@ def impact_(
         if json:
             print_json_list({"judged": found.judged, "changes": found.words}, "messages", found.shifts())
             return
-        _tell(found, limit, "would change")
+        _tell(found, limit, counted(found.changed, "verdict would change", "verdicts would change"))
 
 
 @app.command()
@@ -254,12 +254,12 @@ def apply(
                 told = {"judged": found.judged, "access_points": points, "changes": found.words}
                 print_json_list(told, "messages", found.shifts())
                 return
-            _tell(found, limit, "changed")
+            _tell(found, limit, counted(found.changed, "verdict changed", "verdicts changed"))
             say(f"{counted(points, 'access point')} judged from the first message on", err=True)
 
 
-def _tell(found: Verdicts, limit: int, verb: str) -> None:
-    say(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
+def _tell(found: Verdicts, limit: int, changed: str) -> None:
+    say(f"{counted(found.judged, 'message')} judged again, {changed}", err=True)
     print_rows(("verdicts", "change"), [(number, words) for words, number in found.words.most_common()])
     rows: list[tuple[str, ...]] = [
         (str(one.message_id), one.kind, one.access_point, one.words) for one in islice(found.shifts(), limit)

@@ -238,7 +238,6 @@ def _broken() -> int:
 
 def _complain(message: str, advice: str, exit_code: int) -> int:
     # What goes on in a further line is indented, where no line of ours begins.
-    texts = (told(text) for text in (message.rstrip(), advice) if text)
-    lines = [on_one_line(line) for text in texts for line in text.split("\n")]
+    lines = [on_one_line(told(line)) for text in (message.rstrip(), advice) if text for line in text.split("\n")]
     typer.echo(f"{told('error:')} " + "\n       ".join(lines), err=True)
     return exit_code

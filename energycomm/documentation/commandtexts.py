@@ -33,6 +33,10 @@ _HEAD = re.compile(r"_?(head|HEAD|facts|FACTS|STATES|WORDS)\w*")
 """Variables that hold names of columns and facts."""
 
 _WORDS = re.compile(r"(?<![{\w])[^\W\d_]{2,}")
+_TYPED = re.compile(
+    r"energycomm .*|\w+ = .*|[A-Z]+ /.*|--.* \"\.\.\.\"|(\{\d\} )?(MB|kWh(/m3)?)|uid .*|\w+(\[| on ).*|`[^`]*`"
+)
+"""What is typed, or the same in every language."""
 
 
 def help_texts(package: str) -> Iterator[str]:
@@ -56,7 +60,7 @@ def _helps() -> tuple[tuple[str, str], ...]:
         package = package if package != "typer" else above
         texts = (command.help, *(getattr(one, "help", None) for one in command.params))
         found.extend((package, text) for text in texts if text)
-        children = getattr(command, "commands", {})
+        children: Any = getattr(command, "commands", {})
         for name in children:
             words = children.words(name) if hasattr(children, "words") else ""
             added = name in getattr(children, "added", ())
@@ -71,7 +75,8 @@ def _helps() -> tuple[tuple[str, str], ...]:
 def printed(file: Path) -> Iterator[str]:
     """Every text that a file of commands prints, its values as `{0}`, `{1}`; names of columns and facts with them."""
     tree = ast.parse(file.read_bytes())
-    yield from (text.strip() for text in _sentences(tree) if " " in text.strip() and _WORDS.search(text))
+    lines = (line.strip() for text in _sentences(tree) for line in text.split("\n"))
+    yield from (line for line in lines if " " in line and _WORDS.search(line) and not _TYPED.fullmatch(line))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -111,7 +116,7 @@ def _sentences(node: ast.AST) -> Iterator[str]:
 def _names(node: ast.expr, *, pairs: bool) -> Iterator[str]:
     """The names in a literal: all of a head, the first of each pair."""
     match node:
-        case ast.Constant(value=str(text)) if re.search(r"[^\W\d_]{2,}", text):
+        case ast.Constant(value=str(text)) if _WORDS.search(text) and not _TYPED.fullmatch(text):
             yield text
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             for one in elements[:1] if pairs and isinstance(node, ast.Tuple) else elements:

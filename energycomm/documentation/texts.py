@@ -180,16 +180,25 @@ def of_the_assistant() -> Iterator[Text]:
     yield from help_texts("assistant")
     for file in sorted(ASSISTANT.parent.rglob("*.py")):
         if "energycomm.commands.output" in file.read_text("utf-8"):
-            yield from chain(printed(file), sentences(file))
+            yield from chain(printed(file), by_line(sentences(file)))
 
 
 def commanded() -> Iterator[Text]:
     """What the command line says: its help, what commands print, and what is refused anywhere in the program."""
     yield from help_texts("energycomm")
     for file in sorted((PROGRAM / "cli.py", *PROGRAM.glob("commands/*.py"))):
-        yield from chain(printed(file), sentences(file))
+        yield from chain(printed(file), by_line(sentences(file)))
     for file in sorted(PROGRAM.rglob("*.py")):
-        yield from sentences(file, dict.fromkeys(REFUSALS), ("advice", "message"))
+        yield from by_line(sentences(file, dict.fromkeys(REFUSALS), ("advice", "message")))
+
+
+def by_line(texts: Iterable[Text]) -> Iterator[Text]:
+    """Texts of the command line, which tells each line by itself."""
+    for text in texts:
+        if isinstance(text, str):
+            yield from (line.strip() for line in text.split("\n") if " " in line.strip() and _TOLD.search(line))
+        else:
+            yield text
 
 
 def built() -> Iterator[Text]:
@@ -258,7 +267,8 @@ def spoken(adapter: Path) -> Iterator[Text]:
         yield from (one.text for one in types if one.text and " " in one.text)
     yield from scripts(adapter / "scripts")
     if (adapter / "commands.py").is_file():
-        yield from chain(help_texts("adapters"), printed(adapter / "commands.py"), sentences(adapter / "commands.py"))
+        commands = adapter / "commands.py"
+        yield from chain(help_texts("adapters"), printed(commands), by_line(sentences(commands)))
 
 
 def labels() -> Iterator[str]:

@@ -214,8 +214,10 @@ def _print_statistics(counted: Statistics) -> None:
     oldest = counted.oldest_waiting
     if oldest is not None:
         since = legal_time().to_the_minute(oldest.received_at)
-        words = f"longest in quarantine: message {oldest.message_id}, since {since}"
-        say(f"{words}, for {oldest.waits_for}" if oldest.waits_for else words)
+        if oldest.waits_for:
+            say(f"longest in quarantine: message {oldest.message_id}, since {since}, for {oldest.waits_for}")
+        else:
+            say(f"longest in quarantine: message {oldest.message_id}, since {since}")
     sizes = [
         (row.table, str(row.rows), "" if row.bytes is None else _size(row.bytes)) for row in counted.tables if row.rows
     ]

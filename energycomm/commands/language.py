@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from energycomm.errors import UserError
+from energycomm.texts import wording
 
 LANGUAGES = ("en", "fr", "nl")
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
@@ -23,6 +24,12 @@ _NOBODYS = ("C", "POSIX")
 
 _ADDED = ("energycomm.adapters", "energycomm.commands")
 """Entry points of packages that have texts of their own."""
+
+_WORDS = frozenset((wording("yes"), wording("no"), wording("NO"), wording("none"), wording("never")))
+"""Single words of cells that nobody types; others are what the store calls it."""
+
+_SURE = 3
+"""Words that a text and its template share where it is one of ours for sure."""
 
 _PLACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
@@ -98,6 +105,19 @@ def told(text: str) -> str:
 
     before, words, after = _PLACE.fullmatch(text).groups()  # type: ignore[union-attr]
     return f"{before}{translate_sentence(words, chosen, _folders())}{after}"
+
+
+def told_value(text: str) -> str:
+    """A value in the reader's language, where it is a text of ours for sure; what people wrote stays.
+
+    Args:
+      text: the cell of a table, or what stands behind the name of a fact.
+    """
+    if (chosen := language()) == "en" or " " not in text:
+        return named(text) if text in _WORDS else text
+    from energycomm.texts.catalogues import translate_sentence
+
+    return translate_sentence(text, chosen, _folders(), _SURE)
 
 
 def named(text: str) -> str:

@@ -35,6 +35,7 @@ from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_catalogue, open_engine
 from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.pipeline.opening import open_store
+from energycomm.texts import wording
 from energycomm.texts.catalogues import translate
 
 app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")
@@ -195,7 +196,7 @@ def _print_waiting(waiting: Waiting) -> None:
 
 
 def _print_refusal(refusal: Refusal) -> None:
-    say(f"{refusal.code} at {refusal.path}")
+    say(f"{refusal.code} {named(wording('at'))} {refusal.path}")
     for name, value in (("found", refusal.value), ("expected", refusal.expected), ("do", refusal.advice)):
         if value:
             say(f"    {name}: {value}")

@@ -33,14 +33,13 @@ from rich.text import Text
 
 from energycomm.cells import STEERING, on_one_line, plain_cell, write_csv
 from energycomm.choices import one_of
-from energycomm.commands.language import named, told
+from energycomm.commands.language import named, told, told_value
 from energycomm.commands.recording import note_shown
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import NO_TIME as NO_TIME
 from energycomm.market.legaltime import LegalTime
 from energycomm.masking import mask
-from energycomm.texts import wording
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -333,7 +332,7 @@ def print_rows(
     columns = (Column(name, overflow="fold") for name in names)
     table = Table(*columns, title=title and told(title), title_justify="left", show_header=headed)
     for line in lines:
-        table.add_row(*(Text(_shown(_told_cell(value)), style=STATE_COLOURS.get(value, "")) for value in line))
+        table.add_row(*(Text(_shown(told_value(value)), style=STATE_COLOURS.get(value, "")) for value in line))
     console.print(table)
 
 
@@ -342,7 +341,7 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
     for name, value in facts:
         if value is not None and value != "":
             # What goes on in a further line stands under the value, where no name of ours stands.
-            lines = _told_cell(_cell(value)).splitlines() or [""]
+            lines = told_value(_cell(value)).splitlines() or [""]
             typer.echo(f"{named(name) + ':':<20}" + ("\n" + " " * 20).join(on_one_line(mask(line)) for line in lines))
 
 
@@ -360,15 +359,6 @@ def _line(text: str) -> str:
 def _shown(text: str) -> str:
     """A text of a table on a terminal, which keeps its lines."""
     return "\n".join(map(on_one_line, text.splitlines()))
-
-
-_WORDS = frozenset((wording("yes"), wording("no"), wording("NO"), wording("none"), wording("never")))
-"""Single words of cells that nobody types."""
-
-
-def _told_cell(text: str) -> str:
-    """A cell for a person: a sentence is told; a single word is what the store calls it, and what one types."""
-    return told(text) if " " in text or text in _WORDS else text
 
 
 def _cell(value: object) -> str:

@@ -33,10 +33,11 @@ _HEAD = re.compile(r"_?(head|HEAD|facts|FACTS|STATES|WORDS)\w*")
 """Variables that hold names of columns and facts."""
 
 _WORDS = re.compile(r"(?<![{\w])[^\W\d_]{2,}")
-_TYPED = re.compile(
+TYPED = re.compile(
     r"energycomm .*|\w+ = .*|[A-Z]+ /.*|--.* \"\.\.\.\"|(\{\d\} )?(MB|kWh(/m3)?)|uid .*|\w+(\[| on ).*|`[^`]*`"
+    r"|BM25|sha256|\{0\},? \w+ \{1\}"
 )
-"""What is typed, or the same in every language."""
+"""What is typed, the same in every language, or a single word between values, which would fit everything."""
 
 
 def help_texts(package: str) -> Iterator[str]:
@@ -76,7 +77,7 @@ def printed(file: Path) -> Iterator[str]:
     """Every text that a file of commands prints, its values as `{0}`, `{1}`; names of columns and facts with them."""
     tree = ast.parse(file.read_bytes())
     lines = (line.strip() for text in _sentences(tree) for line in text.split("\n"))
-    yield from (line for line in lines if " " in line and _WORDS.search(line) and not _TYPED.fullmatch(line))
+    yield from (line for line in lines if " " in line and _WORDS.search(line) and not TYPED.fullmatch(line))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -116,7 +117,7 @@ def _sentences(node: ast.AST) -> Iterator[str]:
 def _names(node: ast.expr, *, pairs: bool) -> Iterator[str]:
     """The names in a literal: all of a head, the first of each pair."""
     match node:
-        case ast.Constant(value=str(text)) if _WORDS.search(text) and not _TYPED.fullmatch(text):
+        case ast.Constant(value=str(text)) if _WORDS.search(text) and not TYPED.fullmatch(text):
             yield text
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             for one in elements[:1] if pairs and isinstance(node, ast.Tuple) else elements:

@@ -26,6 +26,7 @@ from lxml import etree
 
 from energycomm import fielderrors, finding
 from energycomm.billing.period import BLOCKING, NOTED, SIDES
+from energycomm.commands.helping import SAYINGS
 from energycomm.console.failures import AT_ONCE
 from energycomm.console.lifeline import LANES
 from energycomm.console.view import STATES
@@ -35,7 +36,7 @@ from energycomm.correction.dating import OTHER_DATES
 from energycomm.correction.library import paragraphs
 from energycomm.daemon.alarms import ALARMS
 from energycomm.daemon.operations import State as ChannelState
-from energycomm.documentation.commandtexts import help_texts, printed
+from energycomm.documentation.commandtexts import TYPED, help_texts, printed
 from energycomm.documentation.templates_in_code import templates_of
 from energycomm.eis import tables
 from energycomm.eis.domain import declarations
@@ -196,7 +197,8 @@ def by_line(texts: Iterable[Text]) -> Iterator[Text]:
     """Texts of the command line, which tells each line by itself."""
     for text in texts:
         if isinstance(text, str):
-            yield from (line.strip() for line in text.split("\n") if " " in line.strip() and _TOLD.search(line))
+            lines = map(str.strip, text.split("\n"))
+            yield from (one for one in lines if " " in one and _TOLD.search(one) and not TYPED.fullmatch(one))
         else:
             yield text
 
@@ -338,6 +340,7 @@ def declared() -> Iterator[Text]:
         "advice about a wrong word": ("Known are: {0}.", "Did you mean {0}?", "There is none."),
         "other dates of a message": OTHER_DATES,
         "why a message changed": ("waits for {0}", "the message is no longer accepted", "corrected by message {0}"),
+        "words of the library for command lines": (*SAYINGS, "error:"),
         "a refusal at a place": ("{0} at {1}: found {2}, expected {3} ({4})", "{0} at {1}: found {2}, expected {3}"),
         "an error of a channel": ("{0} on channel {1}: {2} ({3})",),
         "the daemon is silent": ("the last sign was of {0} at {1}Z",),

@@ -28,7 +28,7 @@ _ADDED = ("energycomm.adapters", "energycomm.commands")
 _WORDS = frozenset((wording("yes"), wording("no"), wording("NO"), wording("none"), wording("never")))
 """Single words of cells that nobody types; others are what the store calls it."""
 
-_SURE = 3
+_SURE = 2
 """Words that a text and its template share where it is one of ours for sure."""
 
 _PLACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
@@ -104,7 +104,7 @@ def told(text: str) -> str:
     from energycomm.texts.catalogues import translate_sentence
 
     before, words, after = _PLACE.fullmatch(text).groups()  # type: ignore[union-attr]
-    return f"{before}{translate_sentence(words, chosen, _folders())}{after}"
+    return f"{before}{translate_sentence(words, chosen, folders())}{after}"
 
 
 def told_value(text: str) -> str:
@@ -117,7 +117,7 @@ def told_value(text: str) -> str:
         return named(text) if text in _WORDS else text
     from energycomm.texts.catalogues import translate_sentence
 
-    return translate_sentence(text, chosen, _folders(), _SURE)
+    return translate_sentence(text, chosen, folders(), _SURE)
 
 
 def named(text: str) -> str:
@@ -126,11 +126,11 @@ def named(text: str) -> str:
         return text
     from energycomm.texts.catalogues import translate
 
-    return translate(text, chosen, _folders())
+    return translate(text, chosen, folders())
 
 
 @cache
-def _folders() -> tuple[Path, ...]:
+def folders() -> tuple[Path, ...]:
     """Folders of the catalogues beside that of the program: of rules, scripts, markets and added commands."""
     from energycomm.config import load
 

@@ -222,7 +222,8 @@ def listed(command: Callable[..., None]) -> Callable[..., None]:
         form = Form(**{name: typed.pop(name) for name in (*FORMS, *sort)})
         chosen = [f"--{name}" for name in ("json", "csv", "tsv") if getattr(form, name)]
         if len(chosen) > 1:
-            raise UserError(f"{' and '.join(chosen)} contradict each other.", "Choose one of them.")
+            one, another = chosen[:2]
+            raise UserError(f"{one} and {another} contradict each other.", "Choose one of them.")
         command(form=form, **typed)
 
     own = inspect.signature(command, eval_str=True)
@@ -342,7 +343,7 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
         if value is not None and value != "":
             # What goes on in a further line stands under the value, where no name of ours stands.
             lines = told_value(_cell(value)).splitlines() or [""]
-            typer.echo(f"{named(name) + ':':<20}" + ("\n" + " " * 20).join(on_one_line(mask(line)) for line in lines))
+            typer.echo(f"{named(name) + ':':<19} " + ("\n" + " " * 20).join(on_one_line(mask(line)) for line in lines))
 
 
 def print_heading(words: str) -> None:

@@ -12,6 +12,7 @@ import typer
 
 from energycomm.bulk.verdicts import Verdicts
 from energycomm.choices import one_of
+from energycomm.commands.language import named
 from energycomm.commands.options import known_codes, options_of, starting
 from energycomm.commands.output import Form, Json, listed, print_json, print_json_list, print_rows, say, say_text
 from energycomm.commands.recording import recorded
@@ -100,7 +101,7 @@ def show(
         print_json([described(rule) for rule in found])
         return
     for rule in found:
-        say(f"{rule.error_code or rule.code} {rule.title}", rule.sentence, "")
+        say(f"{rule.error_code or rule.code} {named(rule.title)}", rule.sentence, "")
         rows = [*rule_facts(rule).rows, ("Reads", ", ".join(rule.reads)), ("File", f"{rule.file}:{rule.line}")]
         for label, text in rows:
             say_text(f"  {label + ':':<16}{text.replace('`', '')}")

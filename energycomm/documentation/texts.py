@@ -65,6 +65,7 @@ from energycomm.kernel.shape import items_of, shape_of
 from energycomm.kernel.verdicts import ErrorClass, Severity
 from energycomm.kernel.vocabulary import FRENCH
 from energycomm.pipeline.listsearch import AUDIT_ACTIONS
+from energycomm.pipeline.retention import CLASSES
 from energycomm.texts import parsers
 from energycomm.texts.catalogues import FOLDER, LANGUAGES, translate
 from energycomm.webservice.problems import PROBLEMS
@@ -109,7 +110,7 @@ SENTENCES = (
     *("pipeline/*.py", "market/dispatch.py", "market/installed.py", "daemon/operations.py", "daemon/alarming.py"),
     *("kernel/codec.py", "kernel/prescan.py", "kernel/decoder.py", "kernel/encoder.py", "kernel/check.py"),
     *("kernel/safexml.py", "kernel/parts.py"),
-    *("transport/binding.py", "transport/ws_security.py", "transport/codes.py"),
+    *("transport/intake.py", "transport/binding.py", "transport/ws_security.py", "transport/codes.py"),
 )
 """Files whose refusals, evidence and notes readers see on pages and in answers of the API."""
 
@@ -136,8 +137,25 @@ MAKERS: dict[str, tuple[int, ...] | None] = {
 }
 """What makes them -> places of the arguments that are texts, None for all; beside those whose name is one of `TOLD`."""
 
-REFUSALS = ("UserError", "Absent", "HistoryArchived", "Conflict", "UnknownWord", "one_of", "closed", "Closed")
+REFUSALS = (
+    "UserError",
+    "Absent",
+    "HistoryArchived",
+    "Conflict",
+    "UnknownWord",
+    "one_of",
+    "closed",
+    "Closed",
+    "NobodyKnown",
+)
 """What refuses anywhere: the command line tells it."""
+
+STRERRORS = (
+    *("No such file or directory", "Permission denied", "Operation not permitted", "File exists", "Is a directory"),
+    *("Not a directory", "Directory not empty", "No space left on device", "Read-only file system"),
+    *("Address already in use", "Connection refused"),
+)
+"""What the system says most."""
 
 TOLD = ("advice", "detail", "expected", "note", "words", "message", "why", "others", "what", "title", "help", "source")
 """Names of arguments, and of variables of such files, that hold texts."""
@@ -324,6 +342,8 @@ def declared() -> Iterator[Text]:
             *(BLOCKING | NOTED).values(),
             *(text for side in SIDES.values() for text in (side, f"{{0}} of the {side}")),
         ),
+        "classes of data": (one.holds for one in CLASSES),
+        "what the system says": STRERRORS,
         "kinds found": finding.KINDS,
         "fields found": sorted(finding.FIELDS),
         "how it fits": HOW,

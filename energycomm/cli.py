@@ -14,6 +14,8 @@ from typing import Annotated
 import typer
 
 from energycomm.cells import on_one_line
+from energycomm.commands.helping import show_mistake
+from energycomm.commands.language import reader, told
 from energycomm.commands.loading import Place, program
 from energycomm.errors import DamagedRow, ExitCode, UserError
 from energycomm.masking import masked_output
@@ -131,7 +133,7 @@ def energycomm(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command: what it prints is masked, what it writes is private.
+    """Run a command: what it prints is masked and in the reader's language, what it writes is private.
 
     Args:
       arguments: what was typed after the program's name; the process's own by default.
@@ -139,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
       The exit code, one of `ExitCode`, 130 when interrupted, or `PIPE_CLOSED`.
     """
-    with private_files(), masked_output():
+    with private_files(), masked_output(), reader():
         return _run(arguments)
 
 
@@ -182,7 +184,7 @@ def _run(arguments: list[str] | None) -> int:
             from energycomm.fielderrors import in_words
 
             error.message = in_words(mistakes()[0])  # type: ignore[attr-defined]
-        error.show()  # type: ignore[attr-defined]
+        show_mistake(error)
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         return _complain("Interrupted.", "Committed work is kept; run the command again to continue.", 130)
@@ -236,6 +238,6 @@ def _broken() -> int:
 
 def _complain(message: str, advice: str, exit_code: int) -> int:
     # What goes on in a further line is indented, where no line of ours begins.
-    lines = [on_one_line(line) for text in (message.rstrip(), advice) if text for line in text.split("\n")]
-    typer.echo("error: " + "\n       ".join(lines), err=True)
+    lines = [on_one_line(told(line)) for text in (message.rstrip(), advice) if text for line in text.split("\n")]
+    typer.echo(f"{told('error:')} " + "\n       ".join(lines), err=True)
     return exit_code

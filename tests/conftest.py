@@ -32,7 +32,11 @@ ROOM = 6 * 2**30
 
 
 def pytest_configure() -> None:
-    """Files of tests lie in memory where there is room: each commit of a store waits for a disk otherwise."""
+    """Nobody chose a language. Files of tests lie in memory where there is room: each commit of a store waits for a
+    disk otherwise."""
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES"):
+        os.environ.pop(name, None)
+    os.environ["LANG"] = "C.UTF-8"
     if "TMPDIR" in os.environ or not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
         return
     if shutil.disk_usage(MEMORY).free > ROOM and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:

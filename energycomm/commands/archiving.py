@@ -11,6 +11,7 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from energycomm.archive import archiving
+from energycomm.commands.language import told
 from energycomm.commands.output import Form, Json, Paper, listed, print_json, say
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
@@ -168,7 +169,7 @@ def _watched() -> Iterator[Callable[[str, int], None]]:
     console = Paper(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("looking", total=None)
+        task = bar.add_task(told("looking"), total=None)
         counts: dict[str, int] = {}
 
         def watch(what: str, rows: int) -> None:

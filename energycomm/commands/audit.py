@@ -85,5 +85,6 @@ def _digest(text: str) -> bytes:
 
 
 def _words(flaw: Flaw) -> str:
-    known = "" if flaw.id is None else f", id {flaw.id}"
-    return f"The audit is not whole from line {flaw.position}{known}: {flaw.kind}: {flaw.words}."
+    if flaw.id is None:
+        return f"The audit is not whole from line {flaw.position}: {flaw.kind}: {flaw.words}."
+    return f"The audit is not whole from line {flaw.position}, id {flaw.id}: {flaw.kind}: {flaw.words}."

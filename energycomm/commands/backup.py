@@ -15,6 +15,7 @@ from sqlalchemy import Engine, make_url
 
 from energycomm.backup import backups as backed
 from energycomm.backup import making, restoring
+from energycomm.commands.language import told
 from energycomm.commands.output import Form, Json, Paper, listed, print_json, say
 from energycomm.commands.recording import record, recorded
 from energycomm.config import Config, load
@@ -147,7 +148,8 @@ def restore(
                 again(means_of(config, store), since)
         words = "run `energycomm eis upgrade`" if state == "old" else "it is ready"
         if state == "old" and since:
-            words += f", and `energycomm customer erasures --again --backups {folder.resolve().parent}`"
+            erasures = f"energycomm customer erasures --again --backups {folder.resolve().parent}"
+            words = f"run `energycomm eis upgrade`, and `{erasures}`"
         words = f"{config.database_shown} holds the store of {found.manifest.made_at:%Y-%m-%d %H:%M:%S} UTC: {words}"
     if json:
         print_json(_facts(found))
@@ -219,5 +221,5 @@ def _watched() -> Iterator[Callable[[str], None]]:
     console = Paper(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("looking", total=None)
+        task = bar.add_task(told("looking"), total=None)
         yield lambda what: bar.update(task, description=what)

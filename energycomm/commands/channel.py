@@ -74,7 +74,7 @@ def list_channels(form: Form) -> None:
 def _state(one: operations.ChannelShown) -> str:
     if one.state != "paused":
         return one.state
-    return f"paused by {one.paused_by}" + (f": {one.why}" if one.why else "")
+    return f"paused by {one.paused_by}: {one.why}" if one.why else f"paused by {one.paused_by}"
 
 
 @app.command()

@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from energycomm.commands.language import told
 from energycomm.commands.output import Json, hand_over, print_heading, print_json, say, say_text
 from energycomm.commands.recording import of_message, recorded, system_user
 from energycomm.config import load
@@ -62,7 +63,7 @@ def edit_(
         if not json:
             _print(seen)
         if file is None and not yes and seen.fit and sys.stdin.isatty() and not json:
-            why = typer.prompt("Reason (nothing: do not store it)", default="", show_default=False)
+            why = typer.prompt(told("Reason (nothing: do not store it)"), default="", show_default=False)
             yes = bool(why.strip())
         draft = _kept(message, content) if file is None and not yes and content != stored else None
         record = None

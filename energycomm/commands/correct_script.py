@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from energycomm.commands.language import told
 from energycomm.commands.options import known_scripts, starting
 from energycomm.commands.output import (
     Form,
@@ -161,7 +162,7 @@ def progress(total: int | None, words: str = "messages") -> Iterator[Any]:
     console = Paper(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(words, total=total)
+        task = bar.add_task(told(words), total=total)
         yield lambda done, freed=0: bar.update(task, completed=done)
 
 

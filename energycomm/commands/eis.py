@@ -45,11 +45,11 @@ app.command()(restore)
 app.command()(restored)
 
 STATES = {
-    "absent": "is not there: `energycomm eis upgrade` makes it, and so do `process` and `serve`",
-    "empty": "has no tables yet: run `energycomm eis upgrade`",
-    "old": "is older than this program: run `energycomm eis upgrade`",
-    "ready": "is ready",
-    "newer": "is newer than this program: install the newer EnergyComm",
+    "absent": "{0} is not there: `energycomm eis upgrade` makes it, and so do `process` and `serve`",
+    "empty": "{0} has no tables yet: run `energycomm eis upgrade`",
+    "old": "{0} is older than this program: run `energycomm eis upgrade`",
+    "ready": "{0} is ready",
+    "newer": "{0} is newer than this program: install the newer EnergyComm",
 }
 
 
@@ -70,8 +70,10 @@ def upgrade(json: Json = False) -> None:
         print_json({"database": address, "before": before, "now": now})
     elif before == now:
         say(f"{address} is at revision {now} already")
+    elif before is None:
+        say(f"{address}: from nothing to revision {now}")
     else:
-        say(f"{address}: from {before or 'nothing'} to revision {now}")
+        say(f"{address}: from {before} to revision {now}")
 
 
 def _index_names(engine: Engine, config: Config) -> None:
@@ -123,8 +125,9 @@ def status(json: Json = False) -> None:
     if json:
         print_json({"database": address, **found._asdict()})
     else:
-        say(f"{address} {STATES[found.state]}")
-        say(f"revision {found.current or 'none'}, this program needs {found.head}")
+        say(STATES[found.state].format(address))
+        needed = f"this program needs {found.head}"
+        say(f"revision none, {needed}" if found.current is None else f"revision {found.current}, {needed}")
     if found.state != "ready":
         raise typer.Exit(ExitCode.DATABASE)
 
@@ -196,9 +199,12 @@ def _ready(url: str | None = None) -> Iterator[Engine]:
 def _print_statistics(counted: Statistics) -> None:
     messages = [(row.market, row.type, row.state, str(row.messages)) for row in counted.messages]
     _print_part("Kernel messages", ("market", "type", "state", "messages"), messages)
-    for what, codes in (("error code", counted.codes), ("warning", counted.warnings)):
+    for title, what, codes in (
+        ("most frequent error codes", "error code", counted.codes),
+        ("most frequent warnings", "warning", counted.warnings),
+    ):
         shown = [(row.code, str(row.messages), row.comment) for row in codes]
-        _print_part(f"most frequent {what}s", (what, "messages", "for example"), shown)
+        _print_part(title, (what, "messages", "for example"), shown)
     for title, found in (
         ("envelopes", counted.envelopes),
         ("incidents and notes", counted.incidents),
@@ -207,9 +213,11 @@ def _print_statistics(counted: Statistics) -> None:
         _print_part(title, (title, "number"), [(name, str(number)) for name, number in found.items()])
     oldest = counted.oldest_waiting
     if oldest is not None:
-        reason = f", for {oldest.waits_for}" if oldest.waits_for else ""
         since = legal_time().to_the_minute(oldest.received_at)
-        say(f"longest in quarantine: message {oldest.message_id}, since {since}{reason}")
+        if oldest.waits_for:
+            say(f"longest in quarantine: message {oldest.message_id}, since {since}, for {oldest.waits_for}")
+        else:
+            say(f"longest in quarantine: message {oldest.message_id}, since {since}")
     sizes = [
         (row.table, str(row.rows), "" if row.bytes is None else _size(row.bytes)) for row in counted.tables if row.rows
     ]

@@ -11,6 +11,7 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sqlalchemy import Engine
 
+from energycomm.commands.language import told
 from energycomm.commands.output import Json, Paper, print_json, print_rows, say
 from energycomm.config import load
 from energycomm.eis.datakeys import current_data_key, switch_off
@@ -141,7 +142,7 @@ def _watched() -> Iterator[Callable[[str, int], None]]:
     console = Paper(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("looking", total=None)
+        task = bar.add_task(told("looking"), total=None)
         counts: dict[str, int] = {}
 
         def watch(table: str, rows: int) -> None:

@@ -12,6 +12,7 @@ from typing import IO, Annotated
 import typer
 
 from energycomm import logs
+from energycomm.commands.language import named
 from energycomm.commands.options import options_of
 from energycomm.commands.output import (
     Form,
@@ -100,7 +101,10 @@ def show(
             ("received", summary.received_at),
             ("channel", summary.channel),
             ("key", summary.key_label),
-            ("series", f"{summary.series_key} number {summary.series_number}" if summary.series_key else None),
+            (
+                "series",
+                f"{summary.series_key} {named('number')} {summary.series_number}" if summary.series_key else None,
+            ),
             ("duplicate of", summary.duplicate_of),
             ("duplicates", found.duplicates or None),
             ("CH messages", " ".join(f"{name} {number}" for name, number in found.outcomes.items())),

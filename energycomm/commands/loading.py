@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, get_args
 import typer
 from typer.core import TyperGroup
 
+from energycomm.commands.helping import ToldContext
+
 GROUP = "energycomm.commands"
 """Entry points of commands that other packages add; they import the gateway, it never imports them."""
 
@@ -100,7 +102,9 @@ def _plain(name: str | None, python: Callable[[Any], str], context: Any) -> str:
 
 
 def _in_plain_words(command: Any) -> Any:
-    """A command whose help says nothing of Python: what a value is has a plain name, and no sentence is cut."""
+    """A command whose help says nothing of Python: what a value is has a plain name, and no sentence is cut. It is told
+    in the language of whoever reads."""
+    command.context_class = ToldContext
     for parameter in command.params:
         annotation = parameter.type_descriptor.annotation
         annotation = next(iter(get_args(annotation)), annotation)
@@ -127,6 +131,8 @@ def program(
     """
 
     class Program(TyperGroup):
+        context_class = ToldContext
+
         def __init__(self, **settings: Any) -> None:
             super().__init__(**settings)
             self.commands = Loaded(places, package, group)

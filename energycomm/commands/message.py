@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from energycomm.commands.language import folders, language, named
 from energycomm.commands.options import options_of
 from energycomm.commands.output import (
     NO_TIME,
@@ -23,17 +24,21 @@ from energycomm.commands.output import (
 )
 from energycomm.commands.recording import of_message, recorded
 from energycomm.config import load
-from energycomm.correction.explanation import Explanation, Waiting, explain_ch_message
+from energycomm.correction.explanation import Explanation, FailedRule, Waiting, explain_ch_message
 from energycomm.correction.explanation import explain as explain_message
 from energycomm.eis.away import refuse_archived
 from energycomm.eis.messages import MessageDetail, list_messages, show_message
 from energycomm.eis.predictions import PredictionRecord
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.told_comments import Commented, comment_in
+from energycomm.engine.wording import condition_in_words
 from energycomm.errors import UserError
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_catalogue, open_engine
 from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.pipeline.opening import open_store
+from energycomm.texts import wording
 from energycomm.texts.catalogues import translate
 
 app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")
@@ -98,7 +103,7 @@ def show(
     if json:
         print_json(found)
     else:
-        _print_detail(found)
+        _print_detail(found, open_catalogue(load().rules_folder))
 
 
 @app.command()
@@ -135,14 +140,18 @@ def explain(
     if json:
         print_json(found)
     else:
-        _print_explanation(found)
+        _print_explanation(found, open_catalogue(config.rules_folder))
 
 
-def _print_explanation(found: Explanation) -> None:
+def _comment(finding: Commented, catalogue: Catalogue) -> str:
+    return comment_in(finding, catalogue, language(), folders())
+
+
+def _print_explanation(found: Explanation, catalogue: Catalogue) -> None:
     for refusal in found.schema_errors:
         _print_refusal(refusal)
     for error in found.verdict:
-        say(f"{error.error_code} {error.comment}")
+        say(f"{error.error_code} {_comment(error, catalogue)}")
         say(f"    rule {error.rule}, field {error.field}, value {legal_time().told(error.value, found.market)}")
         if not error.still:
             say("    with the rules and the history of today it would not be found")
@@ -157,10 +166,10 @@ def _print_explanation(found: Explanation) -> None:
         say(_FAULTLESS)
     times = legal_time()
     for rule in found.failed:
-        item = "" if rule.item is None else f", item {rule.item}"
-        print_heading(f"{rule.code} {rule.title} ({rule.outcome}, {rule.severity}{item})")
+        weighed = f"{rule.code} {named(rule.title)} ({rule.outcome}, {rule.severity}"
+        print_heading(f"{weighed})" if rule.item is None else f"{weighed}, item {rule.item})")
         say(rule.sentence)
-        print_facts([("demands", rule.demands), ("source", rule.source), ("broke", rule.error)])
+        print_facts([("demands", _demands(rule, catalogue)), ("source", rule.source), ("broke", rule.error)])
         read = times.told(rule.read, found.market)
         print_facts([(f"  {name}", "(absent)" if value is None else value) for name, value in read.items()])
     if found.evidence:
@@ -194,7 +203,7 @@ def _print_waiting(waiting: Waiting) -> None:
 
 
 def _print_refusal(refusal: Refusal) -> None:
-    say(f"{refusal.code} at {refusal.path}")
+    say(f"{refusal.code} {named(wording('at'))} {refusal.path}")
     for name, value in (("found", refusal.value), ("expected", refusal.expected), ("do", refusal.advice)):
         if value:
             say(f"    {name}: {value}")
@@ -210,7 +219,13 @@ def _find(number: int) -> MessageDetail:
     return found
 
 
-def _print_detail(found: MessageDetail) -> None:
+def _demands(rule: FailedRule, catalogue: Catalogue) -> str:
+    """What a rule demands, in the reader's words."""
+    found = next((one for one in catalogue.rules if one.code == rule.rule), None)
+    return condition_in_words(found, language()) if found is not None and language() != "en" else rule.demands
+
+
+def _print_detail(found: MessageDetail, catalogue: Catalogue) -> None:
     summary, origin = found.summary, found.origin
     print_facts(
         [
@@ -243,7 +258,8 @@ def _print_detail(found: MessageDetail) -> None:
     if current:
         print_heading("Why")
         print_rows(
-            ("code", "field", "value", "comment"), [(f.error_code, f.field, f.value, f.comment) for f in current]
+            ("code", "field", "value", "comment"),
+            [(f.error_code, f.field, f.value, _comment(f, catalogue)) for f in current],
         )
     if found.predictions:
         print_heading("Predictions of models (they decide nothing)")

@@ -33,6 +33,7 @@ from rich.text import Text
 
 from energycomm.cells import STEERING, on_one_line, plain_cell, write_csv
 from energycomm.choices import one_of
+from energycomm.commands.language import named, told, told_value
 from energycomm.commands.recording import note_shown
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
@@ -68,14 +69,15 @@ STATE_COLOURS = {
 
 
 def say(*lines: object, err: bool = False, bold: bool = False, dim: bool = False) -> None:
-    """Print lines. Whatever stored values they hold, each stays one line and steers no terminal.
+    """Print lines, in the reader's language. Whatever stored values they hold, each stays one line and steers no
+    terminal.
 
     Args:
       lines: each is printed on a line of its own.
       err: on standard error.
       bold, dim: brighter or less bright than what stands beside it.
     """
-    for line in map(on_one_line, map(str, lines)):
+    for line in (on_one_line(told(str(one))) for one in lines):
         typer.echo(typer.style(line, bold=bold or None, dim=dim or None) if bold or dim else line, err=err)
 
 
@@ -195,7 +197,7 @@ class Form(Struct, frozen=True, kw_only=True):
         else:
             print_rows(head, rows, title, headed=not self.no_header)
         if following:
-            typer.echo(f"more: --cursor {following}", err=True)
+            say(f"more: --cursor {following}", err=True)
 
 
 FORMS: dict[str, str] = {
@@ -220,7 +222,8 @@ def listed(command: Callable[..., None]) -> Callable[..., None]:
         form = Form(**{name: typed.pop(name) for name in (*FORMS, *sort)})
         chosen = [f"--{name}" for name in ("json", "csv", "tsv") if getattr(form, name)]
         if len(chosen) > 1:
-            raise UserError(f"{' and '.join(chosen)} contradict each other.", "Choose one of them.")
+            one, another = chosen[:2]
+            raise UserError(f"{one} and {another} contradict each other.", "Choose one of them.")
         command(form=form, **typed)
 
     own = inspect.signature(command, eval_str=True)
@@ -317,19 +320,20 @@ def print_rows(
     """
     console = Paper(highlight=False)
     lines = [[mask(_cell(value)) for value in row] for row in rows]
+    names = [*map(named, head)]
     if not console.is_terminal and aligned:
-        widths = [max(len(line[column]) for line in [list(head), *lines]) for column in range(len(head))]
-        for line in [list(head), *lines]:
+        widths = [max(len(line[column]) for line in [names, *lines]) for column in range(len(names))]
+        for line in [names, *lines]:
             typer.echo("  ".join(_line(cell).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
         return
     if not console.is_terminal:
         print_tsv((), ([title, *line] if led and title else line for line in lines))
         return
     # Folded where a terminal is narrow: of an access point or a reference that is cut nobody can make use.
-    columns = (Column(name, overflow="fold") for name in head)
-    table = Table(*columns, title=title, title_justify="left", show_header=headed)
+    columns = (Column(name, overflow="fold") for name in names)
+    table = Table(*columns, title=title and told(title), title_justify="left", show_header=headed)
     for line in lines:
-        table.add_row(*(Text(_shown(value), style=STATE_COLOURS.get(value, "")) for value in line))
+        table.add_row(*(Text(_shown(told_value(value)), style=STATE_COLOURS.get(value, "")) for value in line))
     console.print(table)
 
 
@@ -338,14 +342,14 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
     for name, value in facts:
         if value is not None and value != "":
             # What goes on in a further line stands under the value, where no name of ours stands.
-            lines = _cell(value).splitlines() or [""]
-            typer.echo(f"{name + ':':<20}" + ("\n" + " " * 20).join(on_one_line(mask(line)) for line in lines))
+            lines = told_value(_cell(value)).splitlines() or [""]
+            typer.echo(f"{named(name) + ':':<19} " + ("\n" + " " * 20).join(on_one_line(mask(line)) for line in lines))
 
 
 def print_heading(words: str) -> None:
     """Print a heading between two parts of an answer."""
     typer.echo()
-    typer.secho(words, bold=True)
+    typer.secho(told(words), bold=True)
 
 
 def _line(text: str) -> str:

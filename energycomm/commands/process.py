@@ -14,6 +14,7 @@ from msgspec import convert, to_builtins
 from rich import progress as drawing
 
 from energycomm import logs
+from energycomm.commands.language import told
 from energycomm.commands.output import Paper, print_json, print_rows, say
 from energycomm.config import load
 from energycomm.eis.database import rehearsal
@@ -93,14 +94,16 @@ def run(gateway: Gateway, paths: list[Path], *, show: bool = True) -> dict[str, 
         disable=not (show and console.is_terminal),
     )
     with bar:
-        task = bar.add_task("envelopes", total=len(intake.files))
+        task = bar.add_task(told("envelopes"), total=len(intake.files))
 
         done = Progress(unreadable=len(intake.refusals))
         for refusal in intake.refusals:
             note(gateway.store, done.tally, None, refusal, "error")
         for step in chain(inbound.resume(), inbound.take(inbound.in_order(intake.files), "folder")):
             done.add(step)
-            bar.update(task, completed=done.files, description=counted(sum(done.tally.messages.values()), "message"))
+            bar.update(
+                task, completed=done.files, description=told(counted(sum(done.tally.messages.values()), "message"))
+            )
         return summarise(done, gateway)
 
 
@@ -204,14 +207,15 @@ def exit_code(summary: dict[str, Any], *, strict: bool = False) -> ExitCode:
 def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
     """Print the summary for a person."""
     envelopes = summary["envelopes"]
-    words = f"{counted(envelopes['taken_in'], 'envelope')}, {counted(envelopes['duplicate'], 'duplicate')} among them"
+    parts = [counted(envelopes["taken_in"], "envelope"), f"{counted(envelopes['duplicate'], 'duplicate')} among them"]
     if envelopes["resumed"]:
-        words += f", {envelopes['resumed']} taken up again"
+        parts.append(f"{envelopes['resumed']} taken up again")
     if envelopes["unreadable"]:
-        words += f", {envelopes['unreadable']} with something unreadable"
+        parts.append(f"{envelopes['unreadable']} with something unreadable")
     if envelopes["left"]:
-        words += f", {envelopes['left']} left to another process"
-    say(words + (" (dry run: nothing is stored)" if dry_run else ""))
+        parts.append(f"{envelopes['left']} left to another process")
+    words = ", ".join(parts)
+    say(f"{words} (dry run: nothing is stored)" if dry_run else words)
     if summary["by_type"]:
         outcomes = ("accepted", "rejected", "quarantined", "engine_error", "ch_duplicate", "ch_refused", "ch_put-aside")
         shown = [name for name in outcomes if any(row.get(name) for row in summary["by_type"])]
@@ -225,8 +229,8 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
         counts = summary[name]
         if counts:
             print_rows((title, "times"), list(counts.items())[:TOP_CODES], aligned=True)
-    for told in summary["refusals"][:TOP_REFUSALS]:
-        say(f"{told['file']}: {convert({**told, 'file': ''}, Refusal)}")
+    for one in summary["refusals"][:TOP_REFUSALS]:
+        say(f"{one['file']}: {convert({**one, 'file': ''}, Refusal)}")
     if len(summary["refusals"]) > TOP_REFUSALS:
         say("and more: `energycomm envelope show NUMBER` lists those of one envelope")
     for words in _gaps(summary["series"]):

@@ -81,10 +81,10 @@ def submit(
 
 def _print_submission(answer: Submission) -> None:
     if answer.request_id is not None:
-        again = " (submitted before)" if answer.repeated else ""
-        say(f"request {answer.request_id} will be sent, reference {answer.reference}{again}")
+        words = f"request {answer.request_id} will be sent, reference {answer.reference}"
+        say(f"{words} (submitted before)" if answer.repeated else words)
     else:
-        say(f"{answer.label}" + (f": message {answer.message_id}" if answer.message_id else ""))
+        say(f"{answer.label}: message {answer.message_id}" if answer.message_id else answer.label)
     for finding in answer.findings:
         say(f"  {finding.error_code} {finding.comment}")
     for refusal in answer.refusals:
@@ -210,7 +210,7 @@ def show(
     print_facts(
         [
             ("request", f"{summary.id} ({summary.kind})"),
-            ("state", summary.state + (" (overdue)" if summary.overdue else "")),
+            ("state", f"{summary.state} (overdue)" if summary.overdue else summary.state),
             ("market", f"{summary.market} {found.type}"),
             ("access point", summary.access_point),
             ("our reference", summary.reference),

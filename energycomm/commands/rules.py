@@ -12,6 +12,7 @@ import typer
 
 from energycomm.bulk.verdicts import Verdicts
 from energycomm.choices import one_of
+from energycomm.commands.language import named
 from energycomm.commands.options import known_codes, options_of, starting
 from energycomm.commands.output import Form, Json, listed, print_json, print_json_list, print_rows, say, say_text
 from energycomm.commands.recording import recorded
@@ -100,7 +101,7 @@ def show(
         print_json([described(rule) for rule in found])
         return
     for rule in found:
-        say(f"{rule.error_code or rule.code} {rule.title}", rule.sentence, "")
+        say(f"{rule.error_code or rule.code} {named(rule.title)}", rule.sentence, "")
         rows = [*rule_facts(rule).rows, ("Reads", ", ".join(rule.reads)), ("File", f"{rule.file}:{rule.line}")]
         for label, text in rows:
             say_text(f"  {label + ':':<16}{text.replace('`', '')}")
@@ -227,7 +228,7 @@ def impact_(
         if json:
             print_json_list({"judged": found.judged, "changes": found.words}, "messages", found.shifts())
             return
-        _tell(found, limit, "would change")
+        _tell(found, limit, counted(found.changed, "verdict would change", "verdicts would change"))
 
 
 @app.command()
@@ -254,12 +255,12 @@ def apply(
                 told = {"judged": found.judged, "access_points": points, "changes": found.words}
                 print_json_list(told, "messages", found.shifts())
                 return
-            _tell(found, limit, "changed")
+            _tell(found, limit, counted(found.changed, "verdict changed", "verdicts changed"))
             say(f"{counted(points, 'access point')} judged from the first message on", err=True)
 
 
-def _tell(found: Verdicts, limit: int, verb: str) -> None:
-    say(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
+def _tell(found: Verdicts, limit: int, changed: str) -> None:
+    say(f"{counted(found.judged, 'message')} judged again, {changed}", err=True)
     print_rows(("verdicts", "change"), [(number, words) for words, number in found.words.most_common()])
     rows: list[tuple[str, ...]] = [
         (str(one.message_id), one.kind, one.access_point, one.words) for one in islice(found.shifts(), limit)

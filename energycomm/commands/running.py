@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from energycomm.commands.language import told
 from energycomm.commands.output import Paper
 
 Work = Annotated[
@@ -29,5 +30,5 @@ def told_buckets(words: str = "buckets") -> Iterator[Callable[[int, int], None]]
     console = Paper(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(words, total=None)
+        task = bar.add_task(told(words), total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)

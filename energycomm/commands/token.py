@@ -114,7 +114,8 @@ def revoke(
     if json:
         print_json({"revoked": sorted(taken), "made_with_others": sorted(made)})
         return
-    say(f"{counted(len(taken), 'token')} revoked" + (f", {len(made)} of them made with the others" if made else ""))
+    words = f"{counted(len(taken), 'token')} revoked"
+    say(f"{words}, {len(made)} of them made with the others" if made else words)
 
 
 def _operator(by: str) -> Person:

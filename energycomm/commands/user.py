@@ -75,7 +75,7 @@ def unlock(name: Name) -> None:
     """
     with open_store(load()) as store:
         found = accounts.unlock(store, name)
-    say(f"{name} may sign in" + ("" if found else "; nothing was counted"))
+    say(f"{name} may sign in" if found else f"{name} may sign in; nothing was counted")
 
 
 @app.command("second-factor")

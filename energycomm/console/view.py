@@ -6,7 +6,7 @@ import re
 from datetime import date, datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse, Response
 from msgspec import Struct
 
 from energycomm.engine.catalogue import Catalogue
-from energycomm.engine.report import OPENING_WORDS
+from energycomm.engine.told_comments import Commented, comment_in
 from energycomm.links import is_link
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import NO_TIME, LegalTime
@@ -34,7 +34,6 @@ from energycomm.texts.catalogues import (
 )
 from energycomm.texts.formats import local_date, local_number
 from energycomm.texts.parsers import is_saying
-from energycomm.texts.sentences import refilled
 from energycomm.webservice.answers import etag
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import WORKERS, Person, Role, Scope
@@ -92,22 +91,6 @@ def taste_of(request: Request) -> Taste:
     return Taste(language, theme if theme in THEMES else "auto", times, shared.texts + added)
 
 
-class Commented(Protocol):
-    """A finding: its rule, and its comment in English and French."""
-
-    @property
-    def rule(self) -> str:
-        """Code of the rule."""
-
-    @property
-    def comment(self) -> str:
-        """In English."""
-
-    @property
-    def comment_fr(self) -> str:
-        """In French."""
-
-
 class Words:
     """The words of one visitor, for templates and routes: `t("Messages")`, `when(instant)`, `many(1234)`."""
 
@@ -134,18 +117,7 @@ class Words:
 
     def comment(self, finding: Commented, catalogue: Catalogue) -> str:
         """What a rule found, in the visitor's language: as it is kept, or by the translated comment of the rule."""
-        if self.taste.language == "en":
-            return finding.comment
-        if self.taste.language == "fr" and finding.comment_fr:
-            return finding.comment_fr
-        more = OPENING_WORDS["en"] if finding.comment.endswith(OPENING_WORDS["en"]) else ""
-        for rule in catalogue.find(finding.rule):
-            template = rule.comment["en"].text if rule.comment else ""
-            if (translated := self.t(template)) != template:
-                found = refilled(finding.comment.removesuffix(more), template, translated, self.value)
-                if found is not None:
-                    return f"{found} {self.t(more.strip())}".strip()
-        return finding.comment
+        return comment_in(finding, catalogue, self.taste.language, self.taste.folders, self.value)
 
     def value(self, text: str) -> str:
         """A value of an English sentence as the visitor's language writes it."""

@@ -12,7 +12,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
@@ -26,6 +26,7 @@ from lxml import etree
 
 from energycomm import fielderrors, finding
 from energycomm.billing.period import BLOCKING, NOTED, SIDES
+from energycomm.commands.helping import SAYINGS
 from energycomm.console.failures import AT_ONCE
 from energycomm.console.lifeline import LANES
 from energycomm.console.view import STATES
@@ -35,6 +36,8 @@ from energycomm.correction.dating import OTHER_DATES
 from energycomm.correction.library import paragraphs
 from energycomm.daemon.alarms import ALARMS
 from energycomm.daemon.operations import State as ChannelState
+from energycomm.documentation.commandtexts import TYPED, help_texts, printed
+from energycomm.documentation.templates_in_code import templates_of
 from energycomm.eis import tables
 from energycomm.eis.domain import declarations
 from energycomm.eis.erasures import REASONS
@@ -62,6 +65,7 @@ from energycomm.kernel.shape import items_of, shape_of
 from energycomm.kernel.verdicts import ErrorClass, Severity
 from energycomm.kernel.vocabulary import FRENCH
 from energycomm.pipeline.listsearch import AUDIT_ACTIONS
+from energycomm.pipeline.retention import CLASSES
 from energycomm.texts import parsers
 from energycomm.texts.catalogues import FOLDER, LANGUAGES, translate
 from energycomm.webservice.problems import PROBLEMS
@@ -106,7 +110,7 @@ SENTENCES = (
     *("pipeline/*.py", "market/dispatch.py", "market/installed.py", "daemon/operations.py", "daemon/alarming.py"),
     *("kernel/codec.py", "kernel/prescan.py", "kernel/decoder.py", "kernel/encoder.py", "kernel/check.py"),
     *("kernel/safexml.py", "kernel/parts.py"),
-    *("transport/binding.py", "transport/ws_security.py", "transport/codes.py"),
+    *("transport/intake.py", "transport/binding.py", "transport/ws_security.py", "transport/codes.py"),
 )
 """Files whose refusals, evidence and notes readers see on pages and in answers of the API."""
 
@@ -132,6 +136,26 @@ MAKERS: dict[str, tuple[int, ...] | None] = {
     "Stored": (0, 2),
 }
 """What makes them -> places of the arguments that are texts, None for all; beside those whose name is one of `TOLD`."""
+
+REFUSALS = (
+    "UserError",
+    "Absent",
+    "HistoryArchived",
+    "Conflict",
+    "UnknownWord",
+    "one_of",
+    "closed",
+    "Closed",
+    "NobodyKnown",
+)
+"""What refuses anywhere: the command line tells it."""
+
+STRERRORS = (
+    *("No such file or directory", "Permission denied", "Operation not permitted", "File exists", "Is a directory"),
+    *("Not a directory", "Directory not empty", "No space left on device", "Read-only file system"),
+    *("Address already in use", "Connection refused"),
+)
+"""What the system says most."""
 
 TOLD = ("advice", "detail", "expected", "note", "words", "message", "why", "others", "what", "title", "help", "source")
 """Names of arguments, and of variables of such files, that hold texts."""
@@ -172,6 +196,29 @@ def of_the_assistant() -> Iterator[Text]:
         yield from _extracted(file, "python", SHOWN | MARKED)
     for file in sorted(pages.glob("templates/*.html")):
         yield from _extracted(file, "jinja2.ext:babel_extract", SHOWN)
+    yield from help_texts("assistant")
+    for file in sorted(ASSISTANT.parent.rglob("*.py")):
+        if "energycomm.commands.output" in file.read_text("utf-8"):
+            yield from chain(printed(file), by_line(sentences(file)))
+
+
+def commanded() -> Iterator[Text]:
+    """What the command line says: its help, what commands print, and what is refused anywhere in the program."""
+    yield from help_texts("energycomm")
+    for file in sorted((PROGRAM / "cli.py", *PROGRAM.glob("commands/*.py"))):
+        yield from chain(printed(file), by_line(sentences(file)))
+    for file in sorted(PROGRAM.rglob("*.py")):
+        yield from by_line(sentences(file, dict.fromkeys(REFUSALS), ("advice", "message")))
+
+
+def by_line(texts: Iterable[Text]) -> Iterator[Text]:
+    """Texts of the command line, which tells each line by itself."""
+    for text in texts:
+        if isinstance(text, str):
+            lines = map(str.strip, text.split("\n"))
+            yield from (one for one in lines if " " in one and _TOLD.search(one) and not TYPED.fullmatch(one))
+        else:
+            yield text
 
 
 def built() -> Iterator[Text]:
@@ -180,17 +227,25 @@ def built() -> Iterator[Text]:
         yield from sentences(file)
 
 
-def sentences(file: Path) -> Iterator[Text]:
-    """Sentences that are finished where they are made, their values as `{0}`, `{1}`."""
+def sentences(
+    file: Path, makers: Mapping[str, tuple[int, ...] | None] = MAKERS, told: Collection[str] = TOLD
+) -> Iterator[Text]:
+    """Sentences that are finished where they are made, their values as `{0}`, `{1}`.
+
+    Args:
+      file: the file.
+      makers: what makes them, as `MAKERS`.
+      told: names of arguments and variables that hold them.
+    """
     for node in ast.walk(ast.parse(file.read_bytes())):
         given: list[ast.expr] = []
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if name in MAKERS:
-                places = MAKERS[name]
+            if name in makers:
+                places = makers[name]
                 given = [one for place, one in enumerate(node.args) if places is None or place in places]
-                given += [one.value for one in node.keywords if one.arg in TOLD]
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in TOLD:
+                given += [one.value for one in node.keywords if one.arg in told]
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in told:
             given = [node.value]
         yield from _counted(node)
         for expression in given:
@@ -198,35 +253,6 @@ def sentences(file: Path) -> Iterator[Text]:
 
 
 _TOLD = re.compile(r"(?<![{\w])[^\W\d_]{2,}")
-
-
-def templates_of(node: ast.expr) -> list[str]:
-    """The templates of a text in code; of a choice those of both; none where it is no text."""
-    match node:
-        case ast.IfExp():
-            return templates_of(node.body) + templates_of(node.orelse)
-        case ast.Subscript():
-            return templates_of(node.value)
-        case ast.Constant(value=str(text)):
-            return [text]
-    numbers = count()
-    text = "".join(piece if piece is not None else f"{{{next(numbers)}}}" for piece in _pieces(node))
-    return [text] if text.strip("{0}") else []
-
-
-def _pieces(node: ast.expr) -> Iterator[str | None]:
-    """The words of a text in code, None for each value."""
-    match node:
-        case ast.Constant(value=str(text)):
-            yield text
-        case ast.JoinedStr(values=values):
-            for one in values:
-                yield str(one.value) if isinstance(one, ast.Constant) else None
-        case ast.BinOp(op=ast.Add(), left=left, right=right):
-            yield from _pieces(left)
-            yield from _pieces(right)
-        case _:
-            yield None
 
 
 def formatted(file: Path) -> Iterator[Text]:
@@ -260,6 +286,9 @@ def spoken(adapter: Path) -> Iterator[Text]:
         types = etree.parse(file, safexml.parser()).iter("{http://www.w3.org/2001/XMLSchema}appinfo")
         yield from (one.text for one in types if one.text and " " in one.text)
     yield from scripts(adapter / "scripts")
+    if (adapter / "commands.py").is_file():
+        commands = adapter / "commands.py"
+        yield from chain(help_texts("adapters"), printed(commands), by_line(sentences(commands)))
 
 
 def labels() -> Iterator[str]:
@@ -313,6 +342,8 @@ def declared() -> Iterator[Text]:
             *(BLOCKING | NOTED).values(),
             *(text for side in SIDES.values() for text in (side, f"{{0}} of the {side}")),
         ),
+        "classes of data": (one.holds for one in CLASSES),
+        "what the system says": STRERRORS,
         "kinds found": finding.KINDS,
         "fields found": sorted(finding.FIELDS),
         "how it fits": HOW,
@@ -329,6 +360,7 @@ def declared() -> Iterator[Text]:
         "advice about a wrong word": ("Known are: {0}.", "Did you mean {0}?", "There is none."),
         "other dates of a message": OTHER_DATES,
         "why a message changed": ("waits for {0}", "the message is no longer accepted", "corrected by message {0}"),
+        "words of the library for command lines": (*SAYINGS, "error:"),
         "a refusal at a place": ("{0} at {1}: found {2}, expected {3} ({4})", "{0} at {1}: found {2}, expected {3}"),
         "an error of a channel": ("{0} on channel {1}: {2} ({3})",),
         "the daemon is silent": ("the last sign was of {0} at {1}Z",),
@@ -395,7 +427,7 @@ def _rules_of(file: Path) -> list[dict[str, Any]]:
 @cache
 def _of_the_program() -> tuple[Text, ...]:
     """What the program says in every language: to look through its files takes seconds."""
-    return tuple(chain(written(), built(), declared(), scripts(PROGRAM / "correction" / "scripts")))
+    return tuple(chain(written(), built(), commanded(), declared(), scripts(PROGRAM / "correction" / "scripts")))
 
 
 @cache

@@ -74,7 +74,7 @@ def translate_plural(one: str, several: str, number: int, language: str, folders
 
 
 @lru_cache(4096)
-def translate_sentence(text: str, language: str, folders: Folders = ()) -> str:
+def translate_sentence(text: str, language: str, folders: Folders = (), least: int = 1) -> str:
     """A finished English sentence in a language: as it is in the catalogues, or by the template that fits it.
 
     A value of the sentence, or an item of a list, that is a text of ours is translated as well.
@@ -83,11 +83,12 @@ def translate_sentence(text: str, language: str, folders: Folders = ()) -> str:
       text: the sentence, with its values in it.
       language: en, fr or nl.
       folders: those whose catalogues count too.
+      least: words that a template must have: what people wrote fits one of a single word by chance.
     """
     found = translate(text, language, folders)
     if found != text or language == "en":
         return found
-    told = partial(translate_sentence, language=language, folders=folders)
+    told = partial(translate_sentence, language=language, folders=folders, least=least)
     pieces = _SENTENCES.split(text)
     if len(pieces) > 1 and all((done := told(piece)) != piece for piece in pieces):
         return " ".join(map(told, pieces))
@@ -95,7 +96,7 @@ def translate_sentence(text: str, language: str, folders: Folders = ()) -> str:
     if colon and _FIELD.fullmatch(field) and (done := told(mistake)) != mistake:
         return f"{field}: {done}"
     value = partial(_value, language=language, folders=folders)
-    for template in _templates(folders):
+    for template in _templates(folders, least):
         if (filled := refilled(text, template, translate(template, language, folders), value)) is not None:
             return filled
     if text.endswith(".") and (done := told(text[:-1])) != text[:-1]:
@@ -130,12 +131,12 @@ def _all(folders: Folders) -> list[Path]:
 
 
 @cache
-def _templates(folders: Folders) -> tuple[str, ...]:
+def _templates(folders: Folders, least: int = 1) -> tuple[str, ...]:
     """The templates of sentences that are finished where they are made, those with most words first."""
     ids = {str(one.id) for file in _all(folders) for one in _loaded(file) if isinstance(one.id, str)}
     found = {one: re.sub(r"{\d+}", "", one) for one in ids if "{0}" in one}
     # What is a value alone, or values with signs between, would fit everything.
-    told = (one for one in found if one.endswith(".") or _WORD.search(found[one]))
+    told = (one for one in found if (one.endswith(".") and least < 2) or len(_WORD.findall(found[one])) >= least)
     return tuple(sorted(told, key=lambda one: (-len(found[one]), one)))
 
 

@@ -25,8 +25,8 @@ def refilled(text: str, english: str, translated: str, told: Callable[[str], str
     >>> refilled("7 has 2 registers.", "{m} has {n|register|registers}.", "{m} heeft {n|telwerk|telwerken}.")
     '7 heeft 2 telwerken.'
     """
-    found = _pattern(english).fullmatch(text)
-    if found is None:
+    # Most templates do not fit, and their words say so sooner than their pattern.
+    if not all(piece in text for piece in _literals(english)) or (found := _pattern(english).fullmatch(text)) is None:
         return None
     values = dict(zip((place.partition("|")[0] for place in _PLACE.findall(english)), found.groups(), strict=True))
 
@@ -36,6 +36,12 @@ def refilled(text: str, english: str, translated: str, told: Callable[[str], str
         return f"{told(value)} {forms[value != '1']}" if forms else told(value)
 
     return _PLACE.sub(put, translated)
+
+
+@lru_cache(4096)
+def _literals(english: str) -> tuple[str, ...]:
+    """What a sentence must hold that was made from the template: the longest first."""
+    return tuple(sorted(filter(None, _PLACE.split(english)[::2]), key=len, reverse=True))
 
 
 @lru_cache(2048)

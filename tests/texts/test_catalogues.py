@@ -27,6 +27,11 @@ complete = pytest.mark.parametrize(
 
 ALIKE = {
     "fr": {
+        *("action", "archive", "codes", "date", "document", "documents", "net", "note", "partition", "passages"),
+        *("points", "question", "session", "sessions", "station", "table", "type", "verdicts"),
+        *("{n} code", "{n} document", "{n} session"),
+        "readings, volumes, curves, charges, invoices, supply, contracts, findings, disputes.",
+        "scifact, wice, qed, qed-answers, xquad-en, xquad-de.",
         "Assistant",
         *("Action", "Actions", "Campaign", "Code", "Codes", "Condition", "Message", "Messages", "Note", "Notes"),
         *("Notification", "Occurrences", "Script", "Source", "Ticket", "Tickets", "Type", "Verdict"),
@@ -41,6 +46,12 @@ ALIKE = {
         *("POST /logout/provider",),
     },
     "nl": {
+        *("SERIES_GAP: {0}", "Trackers: {0}.", "Types: {0}.", "adapter", "alarm", "codes", "daemon", "detail"),
+        *("document", "hash", "items", "labels", "link", "model", "passages", "score", "set", "station", "status"),
+        *("tokens", "type", "via", "worker", "{0}: {1} kB", "{0}: {1} passages, {2} kB", "{0}: {1}, {2} MB"),
+        *("{0}: {1}, {2} in {3}", "{n} byte", "{n} code", "{n} document", "{n} token"),
+        "readings, volumes, curves, charges, invoices, supply, contracts, findings, disputes.",
+        "scifact, wice, qed, qed-answers, xquad-en, xquad-de.",
         *(
             "API",
             "tickets",

@@ -14,18 +14,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from energycomm.console.charts import OUTCOME_OF, OUTCOMES, Bar, bars
-from energycomm.console.view import (
-    COOKIE_LANGUAGE,
-    COOKIE_THEME,
-    THEMES,
-    Anybody,
-    Shared,
-    Words,
-    address,
-    fresh,
-    page,
-    words_of,
-)
+from energycomm.console.view import COOKIE_LANGUAGE, COOKIE_THEME, THEMES, Words, address, fresh, page, words_of
 from energycomm.daemon.alarming import current
 from energycomm.eis import tables
 from energycomm.eis.database import reading
@@ -44,6 +33,7 @@ from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.pipeline.listsearch import CivilDay
 from energycomm.texts.catalogues import LANGUAGES
 from energycomm.webservice.identity import login_address
+from energycomm.webservice.parameters import Anyone, Shared
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 from energycomm.webservice.roles import WORKERS, Role
@@ -58,7 +48,7 @@ DAYS = 14
 
 @router.get("/", openapi_extra=UNRECORDED)
 def today(
-    request: Request, person: Anybody, shared: Shared, on: Annotated[CivilDay | None, Query(alias="day")] = None
+    request: Request, person: Anyone, shared: Shared, on: Annotated[CivilDay | None, Query(alias="day")] = None
 ) -> Response:
     """Arrivals of a day and their outcomes; the page of the present day renews itself. Who may see none of it is led to
     what they may do."""
@@ -259,7 +249,7 @@ def login_page(request: Request, sign_in: Any) -> Response:
 
 
 @router.get("/preferences", openapi_extra=UNRECORDED)
-def prefer(request: Request, person: Anybody, then: str = "/", language: str = "", theme: str = "") -> Response:
+def prefer(request: Request, person: Anyone, then: str = "/", language: str = "", theme: str = "") -> Response:
     """Store the chosen preference and return to the page."""
     response = RedirectResponse(local(then), 303)
     secure = request.url.scheme == "https"

@@ -6,12 +6,12 @@ import re
 from datetime import date, datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
 import jinja2
-from fastapi import Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from msgspec import Struct
 
@@ -36,21 +36,9 @@ from energycomm.texts.formats import local_date, local_number
 from energycomm.texts.parsers import is_saying
 from energycomm.texts.sentences import refilled
 from energycomm.webservice.answers import etag
-from energycomm.webservice.identity import require
+from energycomm.webservice.parameters import CORRECTS, READERS, RESENDS
 from energycomm.webservice.roles import WORKERS, Person, Role, Scope
-from energycomm.webservice.services import Services, services
-
-READERS = (Role.CONSULTANT, Role.BACK_OFFICE)
-"""Who sees the content of messages."""
-
-Anybody = Annotated[Person, Depends(require())]
-Reader = Annotated[Person, Depends(require(*READERS))]
-Consultant = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
-Worker = Annotated[Person, Depends(require(*WORKERS))]
-Officer = Annotated[Person, Depends(require(Role.OFFICER, scope=Scope.ERASE))]
-Operator = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE))]
-Injector = Annotated[Person, Depends(require(*READERS, scope=Scope.INJECT))]
-Shared = Annotated[Services, Depends(services)]
+from energycomm.webservice.services import Services
 
 THEMES = ("auto", "light", "dark")
 _DECIMAL = re.compile(r"-?\d+\.\d+")
@@ -249,7 +237,8 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
             theme=words.taste.theme,
             person=person,
             may_read=person is not None and person.may(frozenset(READERS)),
-            may_change=person is not None and person.may(frozenset((Role.CONSULTANT,)), Scope.CORRECT),
+            may_change=CORRECTS.allows(person),
+            may_resend=CORRECTS.allows(person) and RESENDS.allows(person),
             may_look=person is not None and person.may(WORKERS),
             may_erase=person is not None and person.may(frozenset((Role.OFFICER,)), Scope.ERASE),
             may_administer=person is not None and person.may(frozenset((Role.ADMINISTRATOR,)), Scope.ADMINISTER),

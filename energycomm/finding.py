@@ -35,6 +35,7 @@ from energycomm.eis.finding import (
     fit,
     numbers_of,
     references_like,
+    references_near,
     refresh,
     values_like,
     values_near,
@@ -346,6 +347,7 @@ def _similar(connection: Connection, declared: _Declared, text: str) -> Iterator
     for words in _forms(text):
         if len(words) == 1:
             yield from values_near(connection, words[0])
+            yield from references_near(connection, words[0])
     yield from customers_named(connection, text, mistyped=True)
     yield from customers_reached(connection, text, mistyped=True)
     names = {

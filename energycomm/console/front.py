@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
@@ -14,7 +14,17 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from energycomm.console.charts import OUTCOME_OF, OUTCOMES, Bar, bars
-from energycomm.console.view import COOKIE_LANGUAGE, COOKIE_THEME, THEMES, Words, address, fresh, page, words_of
+from energycomm.console.view import (
+    COOKIE_LANGUAGE,
+    COOKIE_THEME,
+    THEMES,
+    Words,
+    address,
+    came_from,
+    fresh,
+    page,
+    words_of,
+)
 from energycomm.daemon.alarming import current
 from energycomm.eis import tables
 from energycomm.eis.database import reading
@@ -237,8 +247,7 @@ def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, 
 def error_page(request: Request, problem: Problem) -> Response:
     """A refusal, as a page that leads back to that of the form; for htmx a line. Whose session is over can sign in."""
     name = "error-line.html" if request.headers.get("hx-request") == "true" else "error.html"
-    came = urlsplit(request.headers.get("referer", ""))
-    back = local(f"{came.path}?{came.query}" if came.query else came.path) if request.method == "POST" else ""
+    back = came_from(request)
     sign_in = login_address(back or "/") if problem.code == "API_NOT_SIGNED_IN" else ""
     return page(request, name, status=problem.status, problem=problem, back=back, sign_in=sign_in)
 

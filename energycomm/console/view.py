@@ -7,7 +7,7 @@ from datetime import date, datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 import jinja2
@@ -39,6 +39,7 @@ from energycomm.webservice.answers import etag
 from energycomm.webservice.parameters import CORRECTS, READERS, RESENDS
 from energycomm.webservice.roles import WORKERS, Person, Role, Scope
 from energycomm.webservice.services import Services
+from energycomm.webservice.signin import local
 
 THEMES = ("auto", "light", "dark")
 _DECIMAL = re.compile(r"-?\d+\.\d+")
@@ -244,6 +245,7 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
             may_administer=person is not None and person.may(frozenset((Role.ADMINISTRATOR,)), Scope.ADMINISTER),
             device=device_words,
             path=request.url.path,
+            came_from=came_from(request),
             here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
             additions=getattr(request.app.state, "additions", ()),
             supplier=supplier,
@@ -252,6 +254,12 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
         )
     )
     return HTMLResponse(content, status)
+
+
+def came_from(request: Request) -> str:
+    """The page of this console whose form was sent; empty where none was, or the browser does not tell."""
+    came = urlsplit(request.headers.get("referer", "")) if request.method == "POST" else None
+    return local(f"{came.path}?{came.query}" if came.query else came.path) if came and came.path else ""
 
 
 def _elsewhere(supplier: Supplier | None, person: Person | None) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import jinja2
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from energycomm.engine.catalogue import Catalogue
@@ -26,7 +27,9 @@ from energycomm.texts import wording
 from energycomm.texts.catalogues import (
     LANGUAGES,
     NAMES,
+    QUOTED,
     Folders,
+    is_foreign,
     translate,
     translate_plural,
     translate_sentence,
@@ -111,6 +114,12 @@ class Words:
     def said(self, sentence: str) -> str:
         """A refusal or evidence, which is finished in English, in the visitor's language."""
         return translate_sentence(sentence, self.taste.language, self.taste.folders)
+
+    def quoted(self, sentence: str) -> Markup:
+        """The same, for what may be said by an operating system or by another party: that is set apart, as English."""
+        if not is_foreign(sentence, self.taste.language, self.taste.folders):
+            return escape(self.said(sentence))
+        return escape(self.t(QUOTED)).format(Markup('<span lang="en">{}</span>').format(sentence))
 
     def found(self, value: str) -> str:
         """A value that was refused; where a parser says what it found, in the visitor's language."""
@@ -225,6 +234,7 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
             tn=words.tn,
             said=words.said,
             found_words=words.found,
+            quoted=words.quoted,
             comment=partial(_comment, request, words),
             languages=NAMES,
             when=words.when,

@@ -21,6 +21,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine
 
 from energycomm.choices import UnknownWord
+from energycomm.correction.library import Heading
 from energycomm.eis.database import reading
 from energycomm.eis.findable import EXTENSION, FINDABLE, able
 from energycomm.eis.finding import (
@@ -34,6 +35,7 @@ from energycomm.eis.finding import (
     fit,
     numbers_of,
     references_like,
+    references_near,
     refresh,
     values_like,
     values_near,
@@ -41,6 +43,7 @@ from energycomm.eis.finding import (
 from energycomm.eis.nameindex import CONTACTS, unfinished
 from energycomm.eis.tallies import code_frequencies
 from energycomm.engine.catalogue import Catalogue
+from energycomm.texts import wording
 from energycomm.texts.catalogues import LANGUAGES, Folders, translate
 
 LONGEST: Final = 200
@@ -103,6 +106,8 @@ _WAYS: Final[Mapping[tuple[str, str], _Way]] = {
     ("rule", "title"): _Way("code", "rule", "/rules/{key}", "rules show {key}"),
     ("finding", "code"): _Way("code", "code of messages", "/messages?code={key}", "message list --code {key}"),
     ("script", "name"): _Way("script", "name", "", "correct script show {key}"),
+    ("script", "title"): _Way("script", "title", "", "correct script show {key}"),
+    ("script", "state"): _Way("script", "state", "", "correct script show {key}"),
 }
 """(Table, column) -> what is found there."""
 
@@ -211,7 +216,7 @@ class TooShort(UnknownWord):
 def find(
     engine: Engine,
     catalogue: Catalogue,
-    scripts: Iterable[str],
+    scripts: Iterable[Heading],
     text: str,
     *,
     limit: int = SHOWN,
@@ -222,7 +227,7 @@ def find(
     Args:
       engine: the store, unlocked.
       catalogue: the rules.
-      scripts: names of the correction scripts.
+      scripts: the correction scripts.
       text: words, a number, or a kind and a number: ``ticket 7``.
       limit: results of a kind at most.
       texts: folders of catalogues in which the titles of rules are translated.
@@ -245,9 +250,15 @@ def find(
         if mistyped:
             found = [row for one in asked for row in _similar(connection, declared, one.text) if one.wants(row)]
         notes = tuple(_notes(connection))
+    if not found and (found := declared.all_scripts(readings)):
+        mistyped, limit, notes = False, len(found), (*notes, _ALL_SCRIPTS)
     return Found(
         words=text, groups=_grouped(found, limit), mistyped=mistyped and bool(found), searched=KINDS, notes=notes
     )
+
+
+_SCRIPT: Final = "script"
+_ALL_SCRIPTS: Final = wording("No correction script is called so; these are all.")
 
 
 def plain(text: str) -> str:
@@ -299,6 +310,7 @@ def _kind_words() -> dict[str, str]:
     tables = {table.replace("_", " "): _WAYS[table, "id"].kind for table in NUMBERED}
     names = [(name, kind) for name, kind in (*((kind, kind) for kind in KINDS), *tables.items())]
     told = {folded(translate(name, language)): kind for language in LANGUAGES for name, kind in names}
+    told |= {f"{word}s": kind for word, kind in told.items() if kind == _SCRIPT}
     return told | dict.fromkeys(("no.", "nr.", "n°"), "")
 
 
@@ -335,12 +347,13 @@ def _similar(connection: Connection, declared: _Declared, text: str) -> Iterator
     for words in _forms(text):
         if len(words) == 1:
             yield from values_near(connection, words[0])
+            yield from references_near(connection, words[0])
     yield from customers_named(connection, text, mistyped=True)
     yield from customers_reached(connection, text, mistyped=True)
     names = {
         value.casefold(): (table, column, value, key)
         for table, column, value, key in declared.names(connection)
-        if column != "title"
+        if column not in ("title", "state")
     }
     for close in difflib.get_close_matches(text.casefold(), names, n=3, cutoff=0.75):
         table, column, value, key = names[close]
@@ -364,7 +377,7 @@ class _Declared(NamedTuple):
     """What has a name and is in no table: rules, codes that messages have, scripts."""
 
     catalogue: Catalogue
-    scripts: tuple[str, ...]
+    scripts: tuple[Heading, ...]
     texts: Folders
 
     def names(self, connection: Connection) -> Iterator[tuple[str, str, str, str]]:
@@ -378,19 +391,35 @@ class _Declared(NamedTuple):
                     yield "rule", "code", name, rule.code
             for title in dict.fromkeys(translate(rule.title, language, self.texts) for language in LANGUAGES):
                 yield "rule", "title", title, rule.code
-        for name in self.scripts:
-            yield "script", "name", name, name
+        for one in self.scripts:
+            yield "script", "name", one.name, one.name
+            for column, told in (("title", (one.title,)), ("state", one.states)):
+                for word in dict.fromkeys(
+                    translate(each, language, self.texts) for each in told for language in LANGUAGES
+                ):
+                    yield "script", column, word, one.name
+
+    def all_scripts(self, asked: Iterable[_Asked]) -> list[FoundRow]:
+        """Every script, for whom asks for a script of a name that none has, or for scripts at all."""
+        named = [one for one in asked if one.kind == _SCRIPT or _kind_words().get(folded(one.text)) == _SCRIPT]
+        return [FoundRow("script", "name", one.name, "similar", None, one.name) for one in self.scripts if named]
 
 
 def _notes(connection: Connection) -> Iterator[str]:
     if not able(connection):
-        yield (
-            "This database has no index of trigrams, so each search reads the tables. "
-            f"Install {EXTENSION} (PostgreSQL: CREATE EXTENSION {EXTENSION}), then run `energycomm eis index`."
-        )
+        yield _NO_TRIGRAMS.format(EXTENSION)
     left = unfinished(connection)
     if left:
-        yield f"Names and contacts of about {left} customers are not in the index yet: run `energycomm eis index`."
+        yield _UNFINISHED.format(left)
+
+
+_NO_TRIGRAMS: Final = wording(
+    "This database has no index of trigrams, so each search reads the tables. "
+    "Install {0} (PostgreSQL: CREATE EXTENSION {0}), then run `energycomm eis index`."
+)
+_UNFINISHED: Final = wording(
+    "Names and contacts of about {0} customers are not in the index yet: run `energycomm eis index`."
+)
 
 
 def _grouped(rows: Iterable[FoundRow], limit: int) -> tuple[Group, ...]:

@@ -10,7 +10,7 @@ import typer
 from energycomm.commands.output import Form, listed, say
 from energycomm.commands.recording import recorded
 from energycomm.config import load
-from energycomm.correction.library import script_names
+from energycomm.correction.library import script_headings
 from energycomm.eis.store import Store
 from energycomm.finding import SHOWN, Found, about
 from energycomm.finding import find as find_all
@@ -20,7 +20,7 @@ from energycomm.pipeline.opening import open_store
 
 def _look(store: Store, words: list[str], limit: int) -> Found:
     config = load()
-    catalogue, scripts = open_catalogue(config.rules_folder), script_names(config.scripts_folder)
+    catalogue, scripts = open_catalogue(config.rules_folder), script_headings(config.scripts_folder)
     texts = (config.rules_folder / "texts",)
     return find_all(store.engine, catalogue, scripts, " ".join(words), limit=limit, texts=texts)
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from energycomm.billing.period import BLOCKING, NOTED, billing_period
 from energycomm.console.lifeline import LANES, draw, indexes, marks_of
 from energycomm.console.sheets import Column, Format, heads, in_order, sorts
-from energycomm.console.view import Reader, Shared, Words, address, page, words_of
+from energycomm.console.view import Words, address, page, words_of
 from energycomm.eis import tables
 from energycomm.eis.away import floor_of
 from energycomm.eis.bulk import driver_of
@@ -26,7 +26,7 @@ from energycomm.market.contract import Noticing
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.listsearch import OverdueSearch, by
 from energycomm.texts import wording
-from energycomm.webservice.parameters import Cursor
+from energycomm.webservice.parameters import Cursor, Reader, Shared
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.routes.access_points import MOST as MOST_MISSED

@@ -22,12 +22,12 @@ from energycomm.console.entering import (
     person_by_password,
     told_to_wait,
 )
-from energycomm.console.view import Anybody, Shared, page
+from energycomm.console.view import page
 from energycomm.texts import wording
 from energycomm.webservice import accounts, attempts, passwords, sessions
 from energycomm.webservice.accounts import Account
 from energycomm.webservice.identity import cookie_name, require
-from energycomm.webservice.parameters import Words
+from energycomm.webservice.parameters import Anyone, Shared, Words
 from energycomm.webservice.people import known_people
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute, about
@@ -42,14 +42,14 @@ Text = Annotated[str, Form()]
 
 
 @router.get("/account", openapi_extra=UNRECORDED)
-def show(request: Request, person: Anybody, shared: Shared, done: str = "") -> HTMLResponse:
+def show(request: Request, person: Anyone, shared: Shared, done: str = "") -> HTMLResponse:
     """Password, second factor and sessions of who asks."""
     return _page(request, shared, person, done=done)
 
 
 @router.post("/account/password")
 def change_password(
-    request: Request, person: Anybody, shared: Shared, present: Text = "", new: Text = "", repeated: Text = ""
+    request: Request, person: Anyone, shared: Shared, present: Text = "", new: Text = "", repeated: Text = ""
 ) -> Response:
     """Change one's password; sessions elsewhere end, this one goes on under a new cookie."""
     about(request, "password")
@@ -69,13 +69,13 @@ def change_password(
 
 
 @router.get("/account/second-factor", openapi_extra=UNRECORDED)
-def enrol(request: Request, person: Anybody, shared: Shared) -> Response:
+def enrol(request: Request, person: Anyone, shared: Shared) -> Response:
     """Show the key of a second factor."""
     return _enrolment(request, shared, person)
 
 
 @router.post("/account/second-factor")
-def confirm(request: Request, person: Anybody, shared: Shared, present: Text = "", code: Text = "") -> Response:
+def confirm(request: Request, person: Anyone, shared: Shared, present: Text = "", code: Text = "") -> Response:
     """Put a second factor into force; the answer shows the recovery codes once."""
     about(request, "second factor")
     account = _own(shared, person)
@@ -89,7 +89,7 @@ def confirm(request: Request, person: Anybody, shared: Shared, present: Text = "
 
 
 @router.post("/account/second-factor/remove")
-def remove(request: Request, person: Anybody, shared: Shared, present: Text = "") -> Response:
+def remove(request: Request, person: Anyone, shared: Shared, present: Text = "") -> Response:
     """Take one's second factor away, where no role demands it."""
     about(request, "second factor removed")
     account = _own(shared, person)
@@ -103,7 +103,7 @@ def remove(request: Request, person: Anybody, shared: Shared, present: Text = ""
 
 
 @router.post("/account/recovery-codes")
-def renew_codes(request: Request, person: Anybody, shared: Shared, present: Text = "") -> Response:
+def renew_codes(request: Request, person: Anyone, shared: Shared, present: Text = "") -> Response:
     """New recovery codes in place of the former ones."""
     about(request, "recovery codes")
     account = _own(shared, person)
@@ -116,7 +116,7 @@ def renew_codes(request: Request, person: Anybody, shared: Shared, present: Text
 
 
 @router.post("/account/sessions/{session}/end")
-def end_own(request: Request, person: Anybody, shared: Shared, session: Words) -> Response:
+def end_own(request: Request, person: Anyone, shared: Shared, session: Words) -> Response:
     """End one of one's own sessions."""
     about(request, f"session {session}")
     if sessions.end_one(shared.store, session, person.name) is None:
@@ -125,7 +125,7 @@ def end_own(request: Request, person: Anybody, shared: Shared, session: Words) -
 
 
 @router.post("/account/sign-out-elsewhere")
-def end_others(request: Request, person: Anybody, shared: Shared) -> Response:
+def end_others(request: Request, person: Anyone, shared: Shared) -> Response:
     """End all of one's own sessions but this one."""
     about(request, f"sessions of {person.name}")
     sessions.end_all(shared.store, person.name, but=request.cookies.get(cookie_name(request)))

@@ -21,7 +21,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from energycomm.config import Config
-from energycomm.console.view import READERS
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.texts.catalogues import Folders
@@ -36,6 +35,7 @@ from energycomm.webservice.identity import (
     identify,
     login_address,
 )
+from energycomm.webservice.parameters import READERS
 from energycomm.webservice.problems import Problem, answer
 from energycomm.webservice.roles import Person
 

@@ -11,11 +11,12 @@ from sqlalchemy import Engine
 
 from energycomm.console.messages import PAGE, SHEET_PAGE
 from energycomm.console.sheets import Column, Format, absent_from, heads, sheet
-from energycomm.console.view import Shared, Worker, address, page, words_of
+from energycomm.console.view import address, page, words_of
 from energycomm.eis.envelopes import ENVELOPE_ORDERS, EnvelopeSummary, list_envelopes, show_envelope
 from energycomm.eis.states import ENVELOPE_STATES
 from energycomm.eis.views import views_of
 from energycomm.pipeline.listsearch import EnvelopeSearch
+from energycomm.webservice.parameters import Shared, Worker
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 from energycomm.webservice.routes.messages import bad_cursor

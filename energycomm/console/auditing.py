@@ -10,10 +10,10 @@ from fastapi.responses import Response
 
 from energycomm.console.account import Administrator
 from energycomm.console.sheets import Column, Format, absent_from, heads, sheet
-from energycomm.console.view import Shared, address, page, words_of
+from energycomm.console.view import address, page, words_of
 from energycomm.pipeline.listsearch import AUDIT_ACTIONS, AuditSearch
 from energycomm.webservice import audit
-from energycomm.webservice.parameters import Words
+from energycomm.webservice.parameters import Shared, Words
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import RecordedRoute
 from energycomm.webservice.services import Services

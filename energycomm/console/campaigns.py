@@ -12,11 +12,12 @@ from energycomm.console.jobs import Job
 from energycomm.console.selection import Done
 from energycomm.console.sheets import MOST_ROWS, Column, Format, heads, in_order, sheet, sorts
 from energycomm.console.trials import MOST_ACTIONS, Ticketed, Trial
-from energycomm.console.view import Consultant, Reader, Shared, address, page, words_of
+from energycomm.console.view import address, page, words_of
 from energycomm.correction import campaign
 from energycomm.correction.planning import difference
 from energycomm.eis.views import views_of
 from energycomm.pipeline.listsearch import ListSearch, Words, by
+from energycomm.webservice.parameters import Corrector, Reader, Shared
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
@@ -82,7 +83,7 @@ def trial_progress(request: Request, job_id: str, person: Reader) -> Response:
 
 
 @router.post("/trials/{job_id}/cancel")
-def trial_cancel(request: Request, job_id: str, person: Consultant) -> Response:
+def trial_cancel(request: Request, job_id: str, person: Corrector) -> Response:
     """Stop a dry run."""
     _job(request, job_id).cancel()
     return RedirectResponse(f"/trials/{job_id}", 303)
@@ -90,7 +91,7 @@ def trial_cancel(request: Request, job_id: str, person: Consultant) -> Response:
 
 @router.post("/trials/{job_id}/run")
 def trial_run(
-    request: Request, job_id: str, person: Consultant, why: Annotated[str, Form(max_length=400)] = ""
+    request: Request, job_id: str, person: Corrector, why: Annotated[str, Form(max_length=400)] = ""
 ) -> Response:
     """Run the useful actions of the dry run as a campaign; a second click finds the same campaign."""
     job = _job(request, job_id)
@@ -182,14 +183,14 @@ def _record(shared: Any, number: int) -> campaign.CampaignRecord:
 
 
 @router.post("/campaigns/{number}/cancel")
-def cancel(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
+def cancel(request: Request, number: int, person: Corrector, shared: Shared) -> Response:
     """Stop a campaign after the access point that it is at."""
     campaign.cancel(shared.store, _record(shared, number).id)
     return RedirectResponse(f"/campaigns/{number}", 303)
 
 
 @router.post("/campaigns/{number}/approve")
-def approve(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
+def approve(request: Request, number: int, person: Corrector, shared: Shared) -> Response:
     """Approve a colleague's campaign and run it."""
     campaign.approve(shared.store, _record(shared, number).id, person.name)
     trials.run(request.app.state.workbench, number, person.name)
@@ -197,7 +198,7 @@ def approve(request: Request, number: int, person: Consultant, shared: Shared) -
 
 
 @router.post("/campaigns/{number}/resume")
-def resume(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
+def resume(request: Request, number: int, person: Corrector, shared: Shared) -> Response:
     """Continue a cancelled or interrupted campaign."""
     _record(shared, number)
     trials.run(request.app.state.workbench, number, person.name)
@@ -205,7 +206,7 @@ def resume(request: Request, number: int, person: Consultant, shared: Shared) ->
 
 
 @router.post("/campaigns/{number}/undo")
-def undo(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
+def undo(request: Request, number: int, person: Corrector, shared: Shared) -> Response:
     """Take back what a campaign stored."""
     if _record(shared, number).state == "running":
         raise Problem("API_CONFLICT", "The campaign is running.", advice="Cancel it first.")

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from energycomm.console.jobs import Job, Workbench
-from energycomm.console.view import Officer, Shared, address, page
+from energycomm.console.view import address, page
 from energycomm.eis.erasures import REASONS, Order, reason_of
 from energycomm.erasure.erasing import Means, Plan, do, plan
 from energycomm.erasure.handing import PARTS, everything
@@ -23,6 +23,7 @@ from energycomm.erasure.persons import person_at
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.market.installed import installed_adapters
 from energycomm.webservice.answers import JSON
+from energycomm.webservice.parameters import Officer, Shared
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import READS, UNRECORDED, RecordedRoute, about
 from energycomm.webservice.routes.customers import (

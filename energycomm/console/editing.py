@@ -8,11 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from energycomm.console.view import Consultant, Shared, page
+from energycomm.console.view import page
 from energycomm.correction.editing import Unfit, edit, editable, examine
 from energycomm.eis.messages import MessageDetail
 from energycomm.errors import UserError
 from energycomm.webservice.bodies import EDITED
+from energycomm.webservice.parameters import Corrector, Shared
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.routes.messages import find
 
@@ -22,7 +23,7 @@ LONGEST = 2_000_000
 
 
 @router.get("")
-def form(request: Request, number: int, person: Consultant, shared: Shared) -> HTMLResponse:
+def form(request: Request, number: int, person: Corrector, shared: Shared) -> HTMLResponse:
     """The message in a form, one attribute a line."""
     found = find(shared, number)
     about(request, f"message {number} access point {found.summary.access_point or '-'}")
@@ -61,7 +62,7 @@ def _form(
 def check(
     request: Request,
     number: int,
-    person: Consultant,
+    person: Corrector,
     shared: Shared,
     xml: Annotated[str, Form(max_length=LONGEST)] = "",
 ) -> HTMLResponse:
@@ -75,7 +76,7 @@ def check(
 def save(
     request: Request,
     number: int,
-    person: Consultant,
+    person: Corrector,
     shared: Shared,
     xml: Annotated[str, Form(max_length=LONGEST)] = "",
     why: Annotated[str, Form(max_length=400)] = "",

@@ -14,12 +14,13 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
-from energycomm.console.view import Shared, page
+from energycomm.console.view import page
 from energycomm.eis.fitting import storable
 from energycomm.texts import wording
 from energycomm.webservice import accounts, attempts, audit, passwords, secondfactor, sessions
 from energycomm.webservice.accounts import Account, Step
 from energycomm.webservice.identity import address_of, check_origin, cookie_name, set_cookie
+from energycomm.webservice.parameters import Shared
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.roles import Person, roles_of
 from energycomm.webservice.services import Services

@@ -14,7 +14,7 @@ from starlette.datastructures import FormData
 from energycomm.console import trials
 from energycomm.console.front import without_code
 from energycomm.console.jobs import Job
-from energycomm.console.view import Consultant, Reader, Shared, Words, address, page, words_of
+from energycomm.console.view import Words, address, page, words_of
 from energycomm.correction.analysis import DIMENSIONS, Group, groups, judging
 from energycomm.eis import tables
 from energycomm.eis.database import reading
@@ -23,6 +23,7 @@ from energycomm.eis.states import STUCK
 from energycomm.eis.tallies import Combination, code_frequencies, combinations
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.instants import now_micros
+from energycomm.webservice.parameters import Corrector, Reader, Shared
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
@@ -136,7 +137,7 @@ def _seen(job: Job | None) -> Job | None:
 
 
 @router.post("/code/{code}/proposals")
-def propose(request: Request, code: str, person: Consultant, shared: Shared) -> Response:
+def propose(request: Request, code: str, person: Corrector, shared: Shared) -> Response:
     """Try the scripts on some messages of the group, in the background."""
     trials.propose_for(request.app.state.workbench, code, person.name)
     return RedirectResponse(f"/failures/code/{code}#actions", 303)
@@ -153,7 +154,7 @@ def proposals(request: Request, code: str, person: Reader) -> HTMLResponse:
 def ticket(
     request: Request,
     code: str,
-    person: Consultant,
+    person: Corrector,
     shared: Shared,
     owner: Annotated[str, Form(max_length=120)] = "",
     due: Annotated[int, Form(ge=0, le=3650)] = 14,
@@ -171,7 +172,7 @@ async def form_of(request: Request) -> FormData:
 
 @router.post("/scripts/{name}")
 def try_out(
-    request: Request, name: str, person: Consultant, shared: Shared, form: Annotated[FormData, Depends(form_of)]
+    request: Request, name: str, person: Corrector, shared: Shared, form: Annotated[FormData, Depends(form_of)]
 ) -> Response:
     """Try a script out with the parameters of the form, in the background."""
     parameters = {

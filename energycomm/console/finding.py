@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from energycomm.console.view import Reader, Shared, is_fragment, page
+from energycomm.console.view import is_fragment, page
 from energycomm.finding import Found, TooShort, opened
+from energycomm.webservice.parameters import Reader, Shared
 from energycomm.webservice.recording import RecordedRoute
 from energycomm.webservice.routes.finding import Typed, looked_for
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
@@ -18,10 +18,9 @@ from energycomm.console.view import (
     COOKIE_LANGUAGE,
     COOKIE_THEME,
     THEMES,
-    Anybody,
-    Shared,
     Words,
     address,
+    came_from,
     fresh,
     page,
     words_of,
@@ -44,6 +43,7 @@ from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.pipeline.listsearch import CivilDay
 from energycomm.texts.catalogues import LANGUAGES
 from energycomm.webservice.identity import login_address
+from energycomm.webservice.parameters import Anyone, Shared
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 from energycomm.webservice.roles import WORKERS, Role
@@ -58,7 +58,7 @@ DAYS = 14
 
 @router.get("/", openapi_extra=UNRECORDED)
 def today(
-    request: Request, person: Anybody, shared: Shared, on: Annotated[CivilDay | None, Query(alias="day")] = None
+    request: Request, person: Anyone, shared: Shared, on: Annotated[CivilDay | None, Query(alias="day")] = None
 ) -> Response:
     """Arrivals of a day and their outcomes; the page of the present day renews itself. Who may see none of it is led to
     what they may do."""
@@ -247,8 +247,7 @@ def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, 
 def error_page(request: Request, problem: Problem) -> Response:
     """A refusal, as a page that leads back to that of the form; for htmx a line. Whose session is over can sign in."""
     name = "error-line.html" if request.headers.get("hx-request") == "true" else "error.html"
-    came = urlsplit(request.headers.get("referer", ""))
-    back = local(f"{came.path}?{came.query}" if came.query else came.path) if request.method == "POST" else ""
+    back = came_from(request)
     sign_in = login_address(back or "/") if problem.code == "API_NOT_SIGNED_IN" else ""
     return page(request, name, status=problem.status, problem=problem, back=back, sign_in=sign_in)
 
@@ -259,7 +258,7 @@ def login_page(request: Request, sign_in: Any) -> Response:
 
 
 @router.get("/preferences", openapi_extra=UNRECORDED)
-def prefer(request: Request, person: Anybody, then: str = "/", language: str = "", theme: str = "") -> Response:
+def prefer(request: Request, person: Anyone, then: str = "/", language: str = "", theme: str = "") -> Response:
     """Store the chosen preference and return to the page."""
     response = RedirectResponse(local(then), 303)
     secure = request.url.scheme == "https"

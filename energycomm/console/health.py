@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from sqlalchemy import select
 
 from energycomm.console.front import stuck_by_state
-from energycomm.console.view import Shared, Worker, page
+from energycomm.console.view import page
 from energycomm.daemon.alarming import current
 from energycomm.daemon.alarms import BY_CODE
 from energycomm.daemon.survey import survey
@@ -23,6 +23,7 @@ from energycomm.eis.migrations import status
 from energycomm.eis.tallies import combinations
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.texts import wording
+from energycomm.webservice.parameters import Shared, Worker
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from energycomm.console.sheets import Column, Format, heads
 from energycomm.console.sheets import sheet as table
-from energycomm.console.view import Reader, Shared, address, page, words_of
+from energycomm.console.view import address, page, words_of
 from energycomm.eis.views import views_of
 from energycomm.invoicing.gathering import InvoiceSummary
 from energycomm.invoicing.words import CHECKS, value_in
 from energycomm.pipeline.listsearch import InvoiceSearch
-from energycomm.webservice.parameters import LARGEST, Market
+from energycomm.webservice.parameters import LARGEST, Market, Reader, Shared
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import READS, RecordedRoute, about
 from energycomm.webservice.routes.invoices import Invoice, checked, listed, sheet

@@ -12,16 +12,17 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import HTMLResponse
 
-from energycomm.console.view import Anybody, page
+from energycomm.console.view import page
 from energycomm.pipeline.listsearch import Words
 from energycomm.webservice.examples import Example, examples
+from energycomm.webservice.parameters import Anyone
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
 
 @router.get("/documentation", openapi_extra=UNRECORDED)
-def manual(request: Request, person: Anybody, q: Words = "") -> HTMLResponse:
+def manual(request: Request, person: Anyone, q: Words = "") -> HTMLResponse:
     """Every route with its example; only those that have all words that are looked for."""
     words = q.lower().split()
     subjects: dict[str, list[Example]] = {}

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, select
 from energycomm.choices import UnknownWord
 from energycomm.console.raw import Leaves, Piece, piece_of
 from energycomm.console.sheets import Column, Format, heads, sheet
-from energycomm.console.view import Reader, Shared, Words, address, is_fragment, page, words_of
+from energycomm.console.view import Words, address, is_fragment, page, words_of
 from energycomm.correction.explanation import explain as explain_message
 from energycomm.correction.planning import spread
 from energycomm.correction.tickets import latest_changes
@@ -31,6 +31,7 @@ from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.instants import instant
 from energycomm.market.contract import Carrying
 from energycomm.pipeline.messagesearch import MessageSearch
+from energycomm.webservice.parameters import Reader, Shared
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.routes.messages import filter_of, find

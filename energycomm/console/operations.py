@@ -8,12 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from energycomm.console.view import Operator, Shared, Worker, address, fresh, page
+from energycomm.console.view import address, fresh, page
 from energycomm.daemon import operations
 from energycomm.eis import channels as stored
 from energycomm.eis.channels import daemon_states
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
+from energycomm.webservice.parameters import Operator, Shared, Worker
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 from energycomm.webservice.roles import Role, Scope

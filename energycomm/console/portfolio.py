@@ -9,11 +9,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
-from energycomm.console.view import Injector, Reader, Shared, page, words_of
+from energycomm.console.view import page, words_of
 from energycomm.errors import UserError
 from energycomm.pipeline.portfolio import Loaded
 from energycomm.portfolio.comparison import Comparison
 from energycomm.webservice.bodies import LARGE
+from energycomm.webservice.parameters import Injector, Reader, Shared
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute, about
 from energycomm.webservice.routes.portfolio import compared, sheet, taken_over, wrong_names

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from energycomm.choices import closed, one_of
 from energycomm.console.sheets import Column, Format, heads, in_order, sheet, sorts
-from energycomm.console.view import Shared, Worker, address, page, words_of
 from energycomm.console.view import Words as Language
+from energycomm.console.view import address, page, words_of
 from energycomm.eis.database import reading
 from energycomm.eis.tallies import Frequency, rule_frequencies
 from energycomm.eis.views import views_of
@@ -20,6 +20,7 @@ from energycomm.engine.rule import RULE_SETS, Rule
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.verdicts import Severity
 from energycomm.pipeline.listsearch import ListSearch, Words, by
+from energycomm.webservice.parameters import Shared, Worker
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 

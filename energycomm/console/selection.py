@@ -26,7 +26,7 @@ from energycomm.console.messages import COLUMNS as MESSAGE_COLUMNS
 from energycomm.console.sheets import Column, Format, sheet
 from energycomm.console.tickets import COLUMNS as TICKET_COLUMNS
 from energycomm.console.tickets import version_of
-from energycomm.console.view import Consultant, Reader, Shared, Worker, words_of
+from energycomm.console.view import words_of
 from energycomm.console.worklists import COLUMNS as REQUEST_COLUMNS
 from energycomm.correction.analysis import Judged
 from energycomm.correction.cases import read_cases
@@ -47,7 +47,8 @@ from energycomm.errors import UserError
 from energycomm.pipeline.delivery import revive
 from energycomm.pipeline.records import try_again
 from energycomm.texts import wording
-from energycomm.webservice.parameters import LARGEST
+from energycomm.webservice.identity import Require
+from energycomm.webservice.parameters import CORRECTS, LARGEST, RESENDS, Corrector, Reader, Shared, Worker
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import READS, RecordedRoute, about
 from energycomm.webservice.services import Services
@@ -121,6 +122,7 @@ class Action(Struct, frozen=True, kw_only=True):
       of: what the rows are, one of `KINDS`.
       asks: the fields of its confirmation: why, to, due.
       do: does it; answers row -> why it was left alone.
+      right: who may do it, of those who may change what is stuck.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Action(Struct, frozen=True, kw_only=True):
     of: str
     asks: tuple[str, ...]
     do: Callable[[Services, Store, Sequence[int], Asked], dict[int, str]]
+    right: Require = CORRECTS
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -293,7 +296,7 @@ ACTIONS = {
         Action(name="ticket", title=wording("Make tickets"), of="messages", asks=("to", "due"), do=_ticket),
         Action(name="export", title=wording("Export to the tracker"), of="tickets", asks=(), do=_export),
         Action(name="close", title=wording("Close tickets"), of="tickets", asks=(), do=_close),
-        Action(name="resend", title=wording("Send again"), of="requests", asks=(), do=_resend),
+        Action(name="resend", title=wording("Send again"), of="requests", asks=(), do=_resend, right=RESENDS),
         Action(name="process", title=wording("Process again"), of="envelopes", asks=(), do=_process),
     )
 }
@@ -303,7 +306,7 @@ ACTIONS = {
 def chosen(
     request: Request,
     what: What,
-    person: Consultant,
+    person: Corrector,
     shared: Shared,
     action: Annotated[str, Form()],
     numbers: Numbers = None,
@@ -312,6 +315,7 @@ def chosen(
     found = ACTIONS.get(action)
     if found is None or found.of != what:
         raise not_found("action", "action", action)
+    found.right.check(person)
     ids = _known(shared, what, numbers)
     about(request, f"{action} {' '.join(map(str, ids))}")
     came = urlsplit(request.headers.get("referer", f"/{what}"))
@@ -351,7 +355,7 @@ def _file(request: Request, shared: Services, what: str, form: Format, numbers: 
 def confirm(
     request: Request,
     job_id: str,
-    person: Consultant,
+    person: Corrector,
     why: Annotated[str, Form(max_length=400)] = "",
     to: Annotated[str, Form(max_length=120)] = "",
     due: Annotated[int, Form(ge=0, le=3650)] = 14,
@@ -364,6 +368,7 @@ def confirm(
     tried = job.result
     if not isinstance(tried, Done) or not tried.rehearsed or not tried.changed:
         raise Problem("API_CONFLICT", "There is nothing to do.", advice="Repeat the dry run.")
+    tried.action.right.check(person)
     for name, value in (("why", why), ("to", to)):
         if name in tried.action.asks and not value.strip() and tried.action.name != "ticket":
             raise Problem("API_INVALID", "This field is needed.", target=name)

@@ -12,8 +12,8 @@ from sqlalchemy import select
 
 from energycomm.choices import closed
 from energycomm.console.sheets import Column, Format, absent_from, heads, sheet
-from energycomm.console.view import Consultant, Reader, Shared, address, page, words_of
 from energycomm.console.view import Words as Shown
+from energycomm.console.view import address, page, words_of
 from energycomm.correction.tickets import Changed, Ticket, change_ticket, delegate, tickets
 from energycomm.eis import tables
 from energycomm.eis.database import reading
@@ -24,6 +24,7 @@ from energycomm.kernel.instants import instant, now_micros
 from energycomm.links import fault_of_link
 from energycomm.pipeline.listsearch import TICKET_ORDERS, TicketSearch, Words
 from energycomm.webservice.answers import tag_of
+from energycomm.webservice.parameters import Corrector, Reader, Shared
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute
 
@@ -136,7 +137,7 @@ def _ticket(shared: Any, number: int) -> Ticket:
 def change(
     request: Request,
     number: int,
-    person: Consultant,
+    person: Corrector,
     shared: Shared,
     state: Annotated[str | None, Form()] = None,
     owner: Annotated[str | None, Form(max_length=120)] = None,
@@ -191,7 +192,7 @@ def _due(text: str, request: Request) -> datetime | None:
 def give(
     request: Request,
     number: int,
-    person: Consultant,
+    person: Corrector,
     shared: Shared,
     to: Annotated[str, Form(max_length=120)],
     note: Annotated[str, Form(max_length=4000)] = "",

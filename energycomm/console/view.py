@@ -6,13 +6,14 @@ import re
 from datetime import date, datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 import jinja2
-from fastapi import Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from energycomm.engine.catalogue import Catalogue
@@ -26,7 +27,9 @@ from energycomm.texts import wording
 from energycomm.texts.catalogues import (
     LANGUAGES,
     NAMES,
+    QUOTED,
     Folders,
+    is_foreign,
     translate,
     translate_plural,
     translate_sentence,
@@ -35,21 +38,10 @@ from energycomm.texts.catalogues import (
 from energycomm.texts.formats import local_date, local_number
 from energycomm.texts.parsers import is_saying
 from energycomm.webservice.answers import etag
-from energycomm.webservice.identity import require
+from energycomm.webservice.parameters import CORRECTS, READERS, RESENDS
 from energycomm.webservice.roles import WORKERS, Person, Role, Scope
-from energycomm.webservice.services import Services, services
-
-READERS = (Role.CONSULTANT, Role.BACK_OFFICE)
-"""Who sees the content of messages."""
-
-Anybody = Annotated[Person, Depends(require())]
-Reader = Annotated[Person, Depends(require(*READERS))]
-Consultant = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
-Worker = Annotated[Person, Depends(require(*WORKERS))]
-Officer = Annotated[Person, Depends(require(Role.OFFICER, scope=Scope.ERASE))]
-Operator = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE))]
-Injector = Annotated[Person, Depends(require(*READERS, scope=Scope.INJECT))]
-Shared = Annotated[Services, Depends(services)]
+from energycomm.webservice.services import Services
+from energycomm.webservice.signin import local
 
 THEMES = ("auto", "light", "dark")
 _DECIMAL = re.compile(r"-?\d+\.\d+")
@@ -105,6 +97,12 @@ class Words:
     def said(self, sentence: str) -> str:
         """A refusal or evidence, which is finished in English, in the visitor's language."""
         return translate_sentence(sentence, self.taste.language, self.taste.folders)
+
+    def quoted(self, sentence: str) -> Markup:
+        """The same, for what may be said by an operating system or by another party: that is set apart, as English."""
+        if not is_foreign(sentence, self.taste.language, self.taste.folders):
+            return escape(self.said(sentence))
+        return escape(self.t(QUOTED)).format(Markup('<span lang="en">{}</span>').format(sentence))
 
     def found(self, value: str) -> str:
         """A value that was refused; where a parser says what it found, in the visitor's language."""
@@ -208,6 +206,7 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
             tn=words.tn,
             said=words.said,
             found_words=words.found,
+            quoted=words.quoted,
             comment=partial(_comment, request, words),
             languages=NAMES,
             when=words.when,
@@ -221,12 +220,14 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
             theme=words.taste.theme,
             person=person,
             may_read=person is not None and person.may(frozenset(READERS)),
-            may_change=person is not None and person.may(frozenset((Role.CONSULTANT,)), Scope.CORRECT),
+            may_change=CORRECTS.allows(person),
+            may_resend=CORRECTS.allows(person) and RESENDS.allows(person),
             may_look=person is not None and person.may(WORKERS),
             may_erase=person is not None and person.may(frozenset((Role.OFFICER,)), Scope.ERASE),
             may_administer=person is not None and person.may(frozenset((Role.ADMINISTRATOR,)), Scope.ADMINISTER),
             device=device_words,
             path=request.url.path,
+            came_from=came_from(request),
             here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
             additions=getattr(request.app.state, "additions", ()),
             supplier=supplier,
@@ -235,6 +236,12 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
         )
     )
     return HTMLResponse(content, status)
+
+
+def came_from(request: Request) -> str:
+    """The page of this console whose form was sent; empty where none was, or the browser does not tell."""
+    came = urlsplit(request.headers.get("referer", "")) if request.method == "POST" else None
+    return local(f"{came.path}?{came.query}" if came.query else came.path) if came and came.path else ""
 
 
 def _elsewhere(supplier: Supplier | None, person: Person | None) -> list[tuple[str, str]]:

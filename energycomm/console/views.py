@@ -17,12 +17,11 @@ from energycomm.console.invoices import Listing as InvoiceListing
 from energycomm.console.messages import Browsing
 from energycomm.console.rules import Listing as RuleListing
 from energycomm.console.tickets import Listing as TicketListing
-from energycomm.console.view import Reader, Shared
 from energycomm.console.worklists import Listing as RequestListing
 from energycomm.console.worklists import Quarantined
 from energycomm.eis.views import drop_view, keep_view
 from energycomm.pipeline.listsearch import ListSearch
-from energycomm.webservice.parameters import Words
+from energycomm.webservice.parameters import Reader, Shared, Words
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute, about
 

@@ -17,7 +17,7 @@ from energycomm.choices import closed
 from energycomm.console.messages import PAGE, SHEET_PAGE, all_messages
 from energycomm.console.sheets import Column, Format, absent_from, heads, sheet
 from energycomm.console.trials import scripts_of
-from energycomm.console.view import Reader, Shared, address, page, words_of
+from energycomm.console.view import address, page, words_of
 from energycomm.eis import tables
 from energycomm.eis.browsing import ARRIVAL, number_of
 from energycomm.eis.database import reading
@@ -29,7 +29,7 @@ from energycomm.eis.views import views_of
 from energycomm.kernel.instants import instant
 from energycomm.pipeline.listsearch import ListSearch, Market, RequestSearch, Words, by
 from energycomm.texts import wording
-from energycomm.webservice.parameters import LARGEST
+from energycomm.webservice.parameters import LARGEST, Reader, Shared
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute
 from energycomm.webservice.routes.messages import bad_cursor

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -123,13 +126,46 @@ def read_scripts(folder: Path | None = None) -> dict[str, LoadedScript]:
     return dict(sorted((script.name, script) for script in scripts))
 
 
-def script_names(folder: Path | None = None) -> list[str]:
-    """The names of the scripts, none of which is read.
+class Heading(Struct, frozen=True):
+    """What a script says of itself, told without running it.
+
+    Attributes:
+      name: its name.
+      title: what it does; empty where that stands nowhere in plain words.
+      states: the states of the messages that it selects, where it names them.
+    """
+
+    name: str
+    title: str = ""
+    states: tuple[str, ...] = ()
+
+
+def script_headings(folder: Path | None = None) -> list[Heading]:
+    """The names of the scripts and what they say of themselves; none is run, so that a broken one hinders nothing.
 
     Raises:
       UserError: there is no such folder.
     """
-    return sorted({_name(file) for file in _files(folder)})
+    found = {_name(file): _heading(file, file.stat().st_mtime_ns) for file in _files(folder)}
+    return [found[name] for name in sorted(found)]
+
+
+@cache
+def _heading(file: Path, changed: int) -> Heading:
+    """The heading of a file that was changed at some time; of what is no Python its name alone."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return Heading(_name(file))
+    told: dict[str, object] = {}
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+        for one in call.keywords:
+            if (call.func.id, one.arg) in (("Script", "title"), ("Selection", "states")):  # type: ignore[attr-defined]
+                with suppress(ValueError):
+                    told[str(one.arg)] = ast.literal_eval(one.value)
+    title, states = told.get("title", ""), told.get("states", ())
+    states = tuple(map(str, states)) if isinstance(states, tuple) else ()
+    return Heading(_name(file), title if isinstance(title, str) else "", states)
 
 
 def _files(folder: Path | None) -> list[Path]:

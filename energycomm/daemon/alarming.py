@@ -33,7 +33,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.masking import mask
 from energycomm.texts import wording
-from energycomm.texts.catalogues import translate, translate_sentence
+from energycomm.texts.catalogues import QUOTED, is_foreign, translate, translate_sentence
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 
 log = structlog.get_logger()
@@ -226,7 +226,11 @@ def told(key: Key, what: What, known: Known, language: str = "en") -> Told:
     code, subject = key
     meaning, advice = (translate(text, language) for text in (BY_CODE[code].meaning, BY_CODE[code].advice))
     since = f"{instant(known.since):%Y-%m-%dT%H:%M:%SZ}"
-    detail = translate_sentence(mask(known.detail), language)
+    detail = mask(known.detail)
+    if is_foreign(detail, language):
+        detail = translate(QUOTED, language).format(detail)
+    else:
+        detail = translate_sentence(detail, language)
     return Told(code=code, subject=subject, what=what, since=since, detail=detail, meaning=meaning, advice=advice)
 
 

@@ -220,12 +220,32 @@ def references_like(connection: Connection, text: str) -> list[FoundRow]:
     ]
 
 
-_REFERENCES_OF_POINT: Final = (
+def references_near(connection: Connection, text: str) -> list[FoundRow]:
+    """The same with one mistake behind the access point."""
+    point, colon, rest = text.partition(":")
+    whole = point + colon
+    asked = _Questions(connection)
+    patterns = [
+        f"{asked.escaped(whole + left)}%{asked.escaped(right)}%"
+        for left, right in holes(rest)
+        if colon and len(rest) >= SHORTEST_SIMILAR
+    ]
+    if not patterns:
+        return []
+    sql = _OF_POINT.format(" OR ".join(["c.reference LIKE ?"] * len(patterns)))
+    return [
+        FoundRow("ch_message", "reference", reference, "similar", market, str(key))
+        for reference, market, key in driver_of(connection).rows(sql, (point, *patterns))
+        if one_mistake(reference[len(whole) :], rest)
+    ]
+
+
+_OF_POINT: Final = (
     "SELECT c.reference, c.market, min(k.id) FROM access_point p "
     "JOIN kernel_message k ON k.access_point_id = p.id JOIN ch_message c ON c.id = k.ch_message_id "
-    f"WHERE p.identifier = ? AND substr(c.reference, 1, ?) = ? "
-    f"GROUP BY c.id, c.reference, c.market LIMIT {MOST}"
+    f"WHERE p.identifier = ? AND ({{0}}) GROUP BY c.id, c.reference, c.market LIMIT {MOST}"
 )
+_REFERENCES_OF_POINT: Final = _OF_POINT.format("substr(c.reference, 1, ?) = ?")
 
 
 def numbers_of(connection: Connection, number: int) -> list[str]:
@@ -254,7 +274,7 @@ class _Questions:
             return []
         for before, after in (("%", "%"), ("", "%"), ("", "")):
             first, *others = words
-            patterns = [f"{before}{self._escaped(first)}{after}", *(f"%{self._escaped(word)}%" for word in others)]
+            patterns = [f"{before}{self.escaped(first)}{after}", *(f"%{self.escaped(word)}%" for word in others)]
             rows = self._rows(one, column, patterns)
             for value, part, market, key in rows:
                 how = fit(part, words)
@@ -270,7 +290,7 @@ class _Questions:
         for left, right in holes(word):
             if not (indexed(left) or indexed(right)) or len(word) > _longest(one.table, column) + 1:
                 continue
-            pattern = f"%{self._escaped(left)}%{self._escaped(right)}%".replace("%%", "%")
+            pattern = f"%{self.escaped(left)}%{self.escaped(right)}%".replace("%%", "%")
             for value, part, market, key in self._rows(one, column, [pattern]):
                 if one_mistake(part, word):
                     found[value, key] = _led(one, column, value, "similar", market, key)
@@ -357,7 +377,7 @@ class _Questions:
         rows = self._driver.rows(f"SELECT {shown} FROM ({some}) AS t {place.join}", values)
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
-    def _escaped(self, word: str) -> str:
+    def escaped(self, word: str) -> str:
         """A word as a pattern. SQLite takes an index only for patterns without escapes, and neither database surely
         knows the case of more than ASCII: `_` finds more than it should, which is left out afterwards."""
         if self._sqlite:

@@ -7,8 +7,9 @@ from functools import cache, lru_cache, partial
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from energycomm.texts import wording
 from energycomm.texts.sentences import refilled
 
 if TYPE_CHECKING:
@@ -102,6 +103,15 @@ def translate_sentence(text: str, language: str, folders: Folders = (), least: i
     if text.endswith(".") and (done := told(text[:-1])) != text[:-1]:
         return f"{done}."
     return _listed(text, language, folders)
+
+
+QUOTED: Final = wording("the system says “{0}”")
+"""What sets apart the words of an operating system or of another party, which nobody translates."""
+
+
+def is_foreign(text: str, language: str, folders: Folders = ()) -> bool:
+    """Whether a reader of a language is shown English that is none of ours: words that no catalogue has."""
+    return language != "en" and " " in text.strip() and translate_sentence(text, language, folders) == text
 
 
 def _value(text: str, language: str, folders: Folders) -> str:

@@ -94,6 +94,24 @@ class Require:
     def __init__(self, roles: frozenset[Role], scope: Scope) -> None:
         self.roles, self.scope = roles, scope
 
+    def allows(self, person: Person | None) -> bool:
+        """Whether somebody may do it."""
+        return person is not None and person.may(self.roles, self.scope)
+
+    def check(self, person: Person) -> None:
+        """Refuse who may not do it.
+
+        Raises:
+          Problem: 403.
+        """
+        if not self.allows(person):
+            raise Problem(
+                "API_FORBIDDEN",
+                f"This needs one of the roles: {words_of(self.roles)}; and the scope {self.scope}.",
+                value=f"roles: {words_of(person.roles)}; scopes: {words_of(person.scopes)}",
+                advice="Ask an administrator.",
+            )
+
     async def admit(self, request: Request) -> None:
         """Check before anything of the body is read; the route's dependency then finds who it was.
 
@@ -114,13 +132,7 @@ class Require:
             if _is_page(request):
                 raise ToLogin(request.url.path + (f"?{request.url.query}" if request.url.query else ""))
             raise _not_signed_in("", "Send `Authorization: Bearer TOKEN`, or sign in.")
-        if not person.may(self.roles, self.scope):
-            raise Problem(
-                "API_FORBIDDEN",
-                f"This needs one of the roles: {words_of(self.roles)}; and the scope {self.scope}.",
-                value=f"roles: {words_of(person.roles)}; scopes: {words_of(person.scopes)}",
-                advice="Ask an administrator.",
-            )
+        self.check(person)
         if person.csrf and request.method not in SAFE:
             await check_form(request, person.csrf)
         return person

@@ -72,9 +72,16 @@ Market = Annotated[OneMarket, BeforeValidator(lambda value: value or None)]
 READERS = (Role.BACK_OFFICE, Role.CONSULTANT)
 """Who sees the content of messages."""
 
+CORRECTS = require(Role.CONSULTANT, scope=Scope.CORRECT)
+"""Changes what is stuck."""
+
+RESENDS = require(Role.CONSULTANT, Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE)
+"""Sends again, byte for byte, what was given up: consultants see which requests are dead, operators are alarmed."""
+
 Reader = Annotated[Person, Depends(require(*READERS))]
 Consultant = Annotated[Person, Depends(require(Role.CONSULTANT))]
-Corrector = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
+Corrector = Annotated[Person, Depends(CORRECTS)]
+Resender = Annotated[Person, Depends(RESENDS)]
 Injector = Annotated[Person, Depends(require(*READERS, scope=Scope.INJECT))]
 Requester = Annotated[Person, Depends(require(Role.BACK_OFFICE, scope=Scope.REQUEST))]
 Notified = Annotated[Person, Depends(require(Role.BACK_OFFICE, scope=Scope.NOTIFY))]

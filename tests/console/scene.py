@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import MeterReading
 from energycomm.market.contract import Transaction
-from energycomm.webservice.roles import Role
+from energycomm.webservice.roles import Role, Scope
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start, transaction
 from tests.webservice.conftest import Site
@@ -65,11 +65,14 @@ class Visitor:
       site: the web services.
       roles: what they are.
       person: their name.
+      scopes: of the token that they sign in with.
     """
 
-    def __init__(self, site: Site, *roles: Role, person: str = "anna") -> None:
+    def __init__(
+        self, site: Site, *roles: Role, person: str = "anna", scopes: frozenset[Scope] = frozenset(Scope)
+    ) -> None:
         self.client = TestClient(site.app, base_url="http://gateway.test", follow_redirects=True)
-        token = site.token(*roles, person=person)
+        token = site.token(*roles, person=person, scopes=scopes)
         assert self.client.post("/login", data={"token": token, "then": "/"}).status_code == 200
 
     def get(self, path: str, **headers: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,8 +22,8 @@ from tests.webservice.conftest import Site
 
 
 def is_trouble(message: Any) -> bool:
-    """Whether the browser complains of a page; that a session is over is no fault of one."""
-    return bool(message.type == "error" and "status of 401" not in message.text)
+    """Whether the browser complains of a page; that it refuses something is no fault of one."""
+    return bool(message.type == "error" and not re.search("status of (401|403|422)", message.text))
 
 
 @pytest.fixture
@@ -100,6 +101,90 @@ def test_what_was_typed_outlives_a_session_that_ends_meanwhile(page: Any, lite: 
     seen(page, "#progress .chip.w-done")
     assert state_of(lite, WRONG[0]) == "treated"
     assert drafts(page) == []
+
+
+def posts(page: Any) -> list[str]:
+    """The forms that the browser sends from now on."""
+    found: list[str] = []
+    page.on("request", lambda request: found.append(request.url) if request.method == "POST" else None)
+    return found
+
+
+def test_a_refused_edit_is_reloaded_and_come_back_to_with_what_was_typed(page: Any, lite: Site) -> None:
+    """Neither sends the form again, and the browser has nothing to ask."""
+    number = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0], codes=(CODE,))).messages[0].id
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.goto(f"/messages/{number}/edit")
+    typed = page.input_value("#xml").replace('unit="Wh"', 'unit="furlong"')
+    page.fill("#xml", typed)
+    page.fill("input[name=why]", "unit confirmed by telephone")
+    page.click("text=Save and replay")
+    seen(page, "[data-refused]")
+    sent = posts(page)
+
+    def is_whole() -> bool:
+        seen(page, "[data-restored]:not([hidden])")
+        return bool(
+            page.url.endswith(f"/messages/{number}/edit")
+            and page.input_value("#xml") == typed
+            and page.input_value("input[name=why]") == "unit confirmed by telephone"
+        )
+
+    page.reload()
+    assert is_whole()
+    page.click("text=Save and replay")
+    seen(page, "[data-refused]")
+    sent.clear()
+    page.goto("/tickets")
+    page.go_back()
+    assert is_whole()
+    assert sent == []
+    assert state_of(lite, WRONG[0]) == "rejected"
+
+
+def test_a_saved_edit_is_stored_once_whoever_goes_back_to_it(page: Any, lite: Site) -> None:
+    """In the same tab, and in another one that still has the form; what is typed there is not lost."""
+    number = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0], codes=(CODE,))).messages[0].id
+    other = page.context.new_page()
+    for tab in (page, other):
+        tab.goto(f"/messages/{number}/edit")
+        tab.fill("#xml", tab.input_value("#xml").replace('unit="Wh"', 'unit="kWh"'))
+        tab.fill("input[name=why]", "unit confirmed by telephone")
+    page.click("text=Save and replay")
+    seen(page, "#progress .chip.w-done")
+    campaign = page.url
+    sent = posts(page)
+    page.reload()
+    seen(page, "#progress .chip.w-done")
+    page.go_back()
+    page.wait_for_load_state()
+    assert "was corrected before" in page.inner_text("main")
+    page.go_forward()
+    page.wait_for_url(campaign)
+    assert sent == []
+    other.click("text=Save and replay")
+    seen(other, "[data-refused]:has-text('was corrected before')")
+    assert 'unit="kWh"' in other.input_value("#xml")
+    versions = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0])).messages
+    assert [one.version for one in versions if one.version > 1] == [2]
+
+
+def test_the_answer_to_a_form_is_no_dead_end(page: Any) -> None:
+    """A page that only a form leads to: reloaded, and come back to, it is the page of the form."""
+    page.goto(f"/messages?code={CODE}")
+    page.evaluate("document.querySelector('#selection [name=csrf]').value = 'wrong'")
+    page.locator("input[name=chosen]").first.check()
+    page.context.set_extra_http_headers({})
+    page.get_by_role("button", name="Replay…").click()
+    seen(page, "[data-refused]")
+    sent = posts(page)
+    page.reload()
+    page.wait_for_url(f"**/messages?code={CODE}")
+    assert page.locator("input[name=chosen]").count() == FAILING
+    page.goto("/tickets")
+    page.go_back()
+    page.wait_for_url(f"**/messages?code={CODE}")
+    assert sent == []
 
 
 def signed_in_again(page: Any, site: Site) -> None:

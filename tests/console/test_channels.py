@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from energycomm.daemon import alarming
+from energycomm.eis.alarm_states import Known
 from energycomm.eis.channels import note, sign
 from energycomm.kernel.instants import now_micros
 from energycomm.webservice.roles import Role
@@ -105,3 +107,28 @@ def test_the_front_page_counts_the_alarms(office: Site) -> None:
         tx.driver.run("DELETE FROM daemon_state")
     assert oscar.get("/state").text.count("No alarms.") == 1
     assert "Alarms" not in oscar.get("/").text
+
+
+@pytest.mark.parametrize(("language", "before"), [("fr", "le système dit"), ("nl", "het systeem zegt")])
+def test_what_a_system_says_is_set_apart_for_who_reads_another_language(
+    office: Site, language: str, before: str
+) -> None:
+    """As a quotation in English, whoever reads it aloud; what is ours is translated."""
+    oscar = Visitor(office, Role.OPERATOR)
+    said = {"alarm": "CHANNEL_FAILING", "subject": "inbox", "detail": "Connection <reset> by peer"}
+    ours = {"alarm": "REQUEST_DEAD", "subject": "requests", "detail": "2 requests were put aside"}
+    sign(
+        office.store, "host-1:9464", now_micros(), now_micros(), {"ready": True, "workers": [], "alarms": [said, ours]}
+    )
+    channels = oscar.get("/channels", **{"accept-language": language}).text
+    health = oscar.get("/state", **{"accept-language": language}).text
+    assert f"{before} " in channels
+    assert '<span lang="en">&lt;b&gt;no such folder&lt;/b&gt;</span>' in channels
+    assert '<span lang="en">Connection &lt;reset&gt; by peer</span>' in health
+    assert "put aside" not in health
+    assert '<span lang="en">' not in oscar.get("/channels", **{"accept-language": "en"}).text
+    told = alarming.told(
+        ("CHANNEL_FAILING", "inbox"), "on", Known(since=now_micros(), detail="Reset by peer"), language
+    )
+    assert told.detail.startswith(f"{before} ")
+    assert "Reset by peer" in told.detail

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from energycomm import cli, finding
+from energycomm.correction.library import Heading, load_script, script_headings
 from energycomm.webservice.audit import list_audit
 from energycomm.webservice.roles import Role
 from tests.console.scene import CODE, ODD, WRONG, Visitor
@@ -23,13 +24,16 @@ def kinds(found: finding.Found) -> list[str]:
     return [group.kind for group in found.groups]
 
 
+SCRIPTS = [*Path("energycomm/correction/scripts").glob("*.py"), *Path("adapters").glob("*/scripts/*.py")]
+INDEX = Heading("replace-index", "Put right an index that was mistyped", ("rejected", "ticketed"))
+
 Look: TypeAlias = Callable[..., finding.Found]
 
 
 @pytest.fixture
 def look(lite: Site) -> Look:
     """A search in the store after the morning's arrivals."""
-    scripts = ["create-missing-start", "replace-index"]
+    scripts = [Heading("create-missing-start", "Start of a supply that never came", ("quarantined",)), INDEX]
     return partial(finding.find, lite.store.engine, shipped_rules(), scripts)
 
 
@@ -109,6 +113,34 @@ def test_codes_rules_and_scripts_are_found(look: Look) -> None:
     assert (group.kind, group.hits[0].page) == ("code", f"/messages?code={CODE}")
     assert look("replace-ind").groups[0].kind == "script"
     assert look("create-mising-start").groups[0].hits[0].value == "create-missing-start"
+
+
+@pytest.mark.parametrize("typed", ["supply that never came", "script quarantined", "script NEVER"])
+def test_a_script_is_found_by_its_title_and_by_the_state_of_what_it_takes(look: Look, typed: str) -> None:
+    found = look(typed)
+    assert [(hit.key, hit.command) for group in found.groups if group.kind == "script" for hit in group.hits] == [
+        ("create-missing-start", "correct script show create-missing-start")
+    ]
+
+
+@pytest.mark.parametrize("typed", ["script fix-everything", "scripts"])
+def test_whoever_asks_for_a_script_that_there_is_not_is_told_all(look: Look, typed: str) -> None:
+    found = look(typed, limit=1)
+    assert [[hit.value for hit in group.hits] for group in found.groups] == [["replace-index", "create-missing-start"]]
+    assert not found.mistyped
+    assert "these are all" in " ".join(found.notes)
+
+
+def test_a_script_tells_its_title_without_being_run(tmp_path: Path) -> None:
+    """As it does when it is run; one that is broken has its name."""
+    (tmp_path / "no_python.py").write_text("SCRIPT = Script(title=", "utf-8")
+    told = {one.name: one for one in script_headings(tmp_path)}
+    assert told["no-python"] == Heading("no-python")
+    for one in script_headings():
+        declared = load_script(next(file for file in SCRIPTS if file.stem.replace("_", "-") == one.name)).declared
+        assert one.title == declared.title
+        assert one.states in ((), declared.selection.states)
+    assert sum(bool(one.states) for one in told.values()) > 1
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "ab", "a b c", "#"])

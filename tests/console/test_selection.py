@@ -17,7 +17,7 @@ from energycomm.eis.envelopes import list_envelopes, show_envelope
 from energycomm.eis.messages import MessageFilter, list_messages
 from energycomm.eis.requests import requests_of
 from energycomm.webservice.audit import list_audit
-from energycomm.webservice.roles import Role
+from energycomm.webservice.roles import Role, Scope
 from tests.console.conftest import until
 from tests.console.scene import CODE, FAILING, Visitor
 from tests.correction.tracker_servers import TOKEN, serving
@@ -161,6 +161,31 @@ def test_dead_requests_are_sent_again(site: Site) -> None:
     assert [one.state for one in requests_of(site.store.engine, [done, dead])] == ["done", "built"]
     answer = anna.client.post("/requests/selected/file", data=form(anna, "csv", [done, dead], "form"))
     assert [row[4] for row in csv.reader(io.StringIO(answer.text.removeprefix("\ufeff")))][1:] == ["R-done", "R-dead"]
+
+
+def test_who_may_send_again_is_the_same_in_the_console_and_in_the_api(lite: Site) -> None:
+    """Consultants and operators; a session or a token without the scope for it does neither."""
+    message = accepted(lite)
+    with lite.store.transaction() as tx:
+        told = [
+            {"message_id": message, "content": b"<a/>", "reference": f"R-{number}", "state": "dead"}
+            for number in range(3)
+        ]
+        first, second, third = put(tx, tables.outgoing, *told)
+    for role, number in ((Role.CONSULTANT, first), (Role.OPERATOR, second)):
+        caller = lite.caller(role)
+        assert caller.post(f"/api/v1/requests/{number}/retry").status_code == 200
+    narrow = frozenset({Scope.READ, Scope.CORRECT})
+    program = lite.caller(Role.CONSULTANT, person="eva", scopes=narrow)
+    assert program.post(f"/api/v1/requests/{third}/retry").status_code == 403
+    eva = Visitor(lite, Role.CONSULTANT, person="eva", scopes=narrow)
+    assert 'value="resend"' not in eva.get("/requests?state=dead").text
+    assert eva.client.post("/requests/selected", data=form(eva, "resend", [third])).status_code == 403
+    anna = Visitor(lite, Role.CONSULTANT)
+    assert 'value="resend"' in anna.get("/requests?state=dead").text
+    tried = over(anna, anna.client.post("/requests/selected", data=form(anna, "resend", [third])))
+    assert eva.send(f"{tried.url.path}/do").status_code == 403
+    assert requests_of(lite.store.engine, [third])[0].state == "dead"
 
 
 def test_envelopes_are_processed_again(site: Site) -> None:

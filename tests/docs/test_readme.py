@@ -66,6 +66,38 @@ def test_sessions_print_what_they_show(page: str, project_root: Path, tmp_path: 
             assert matches(expected, done.stdout), f"$ {typed}\nshown:\n{expected}\nprinted:\n{done.stdout}"
 
 
+@pytest.mark.parametrize("demo", [True, False], ids=["with-the-demo's-exports", "without"])
+def test_the_session_begins_in_any_terminal(demo: bool, project_root: Path, tmp_path: Path) -> None:
+    """Its first lines find the program and a store of their own, in a terminal that has typed nothing else."""
+    text = (project_root / "README.md").read_text("utf-8")
+    _, after = text.split("## A session")
+    (before,) = re.findall(r"^```sh\n(.*?)^```$", after.split("```console")[0], re.MULTILINE | re.DOTALL)
+    typed, expected = sessions(text)[0][0]
+    (tmp_path / "rules").symlink_to(project_root / "rules")
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"}
+    if demo:
+        taken = tmp_path / "demo"
+        taken.mkdir()
+        (taken / "energycomm.db").write_bytes(b"what the demo left")
+        environment |= {
+            "ENERGYCOMM_DATABASE": f"sqlite:///{taken / 'energycomm.db'}",
+            "ENERGYCOMM_CONFIG": "demo/gone.toml",
+        }
+    done = subprocess.run(
+        ["sh", "-c", f"{before}\n{typed}"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert matches(expected, done.stdout), done.stdout + done.stderr
+    assert (tmp_path / "session.db").stat().st_size > 0
+
+
 def test_the_readme_has_a_session(project_root: Path) -> None:
     """A reader sees what EnergyComm does before installing it."""
     assert sessions((project_root / "README.md").read_text("utf-8"))

@@ -235,6 +235,22 @@ def test_a_reference_of_the_market_leads_to_its_message(engine: Engine, store: S
         assert {(row.key, row.how) for row in finding.values_near(connection, "ST-0104")} == {(str(first), "similar")}
 
 
+@pytest.mark.parametrize("rest", ["CONS:PMB:2026-02-04", "CONS:PM:2026-02-04", "CONS:PMAA:2026", "COSN:PMA:2026-02"])
+def test_a_mistake_behind_the_point_of_a_reference_is_seen_through(engine: Engine, store: Store, rest: str) -> None:
+    with store.transaction() as tx:
+        (number,) = put_ch_messages(tx, [b"a" * 16])
+        message = put_kernel_message(tx, tx.access_points("FR", [PRM])[PRM].id, DAY, ch_message_id=number)
+        sql = "UPDATE ch_message SET reference = ?, access_point = ? WHERE id = ?"
+        tx.driver.run(sql, (f"{PRM}:CONS:PMA:2026-02-04", PRM, number))
+    with reading(engine) as connection:
+        found = finding.references_near(connection, f"{PRM}:{rest}")
+        assert [(row.value, row.key, row.how) for row in found] == [
+            (f"{PRM}:CONS:PMA:2026-02-04", str(message), "similar")
+        ]
+        assert finding.references_near(connection, f"{OTHER}:{rest}") == []
+        assert finding.references_near(connection, f"{PRM}:CUNS:PMB:2026") == []
+
+
 @pytest.mark.parametrize(
     ("reference", "typed"),
     [

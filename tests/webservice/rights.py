@@ -15,6 +15,7 @@ ROLES = {
     "consultant": frozenset({Role.CONSULTANT}),
     "back_office": frozenset({Role.BACK_OFFICE}),
     "operators": frozenset({Role.OPERATOR, Role.ADMINISTRATOR}),
+    "resenders": frozenset({Role.CONSULTANT, Role.OPERATOR, Role.ADMINISTRATOR}),
     "administrator": frozenset({Role.ADMINISTRATOR}),
     "officer": frozenset({Role.OFFICER}),
     "workers": frozenset({Role.BACK_OFFICE, Role.CONSULTANT, Role.OPERATOR, Role.ADMINISTRATOR}),
@@ -86,7 +87,7 @@ POST   /api/v1/channels/{name}/pause                      operators      operate
 POST   /api/v1/channels/{name}/resume                     operators      operate
 POST   /api/v1/channels/{name}/try                        operators      operate
 POST   /api/v1/notifications/retry                        operators      operate
-POST   /api/v1/requests/{number}/retry                    operators      operate
+POST   /api/v1/requests/{number}/retry                    resenders      operate
 
 GET    /api/v1/corrections/groups                         consultant     read
 GET    /api/v1/corrections/proposals                      consultant     read

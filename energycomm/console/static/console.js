@@ -76,6 +76,10 @@ window.addEventListener("pageshow", () => {
   for (const button of document.querySelectorAll("button[data-sent]")) button.disabled = false;
 });
 
+// The answer to a form has no address of its own: reloading it, or coming back to it, asks for the page of the form
+// instead of sending the form again, or asking whether to.
+if (document.body.dataset.cameFrom) history.replaceState(history.state, "", document.body.dataset.cameFrom);
+
 // What was refused is in sight as soon as the market's text is there.
 document.addEventListener("htmx:afterSwap", (event) => {
   const mark = event.target.querySelector("pre.source mark");

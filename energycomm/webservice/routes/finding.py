@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from energycomm.correction.library import script_names
+from energycomm.correction.library import script_headings
 from energycomm.finding import LONGEST, SHOWN, Found, find
 from energycomm.finding import about as shown_in
 from energycomm.webservice.answers import described, tagged
@@ -41,7 +41,7 @@ def looked_for(request: Request, shared: Services, text: str, limit: int = SHOWN
     """
     # The words may be somebody's name: the audit keeps what was found.
     about(request, "search")
-    scripts, catalogue = script_names(shared.config.scripts_folder), shared.gateway.catalogue
+    scripts, catalogue = script_headings(shared.config.scripts_folder), shared.gateway.catalogue
     found = find(shared.store.engine, catalogue, scripts, text, limit=limit, texts=shared.texts)
     about(request, shown_in(found))
     return found

@@ -18,7 +18,7 @@ from energycomm.pipeline.submissions import Handed
 from energycomm.webservice.answers import answer, described, one_of, tagged
 from energycomm.webservice.idempotency import once
 from energycomm.webservice.pages import Acted, Page, page_of
-from energycomm.webservice.parameters import Key, Number, Numbered, Operator, Paged, Reader, Requester, Shared
+from energycomm.webservice.parameters import Key, Number, Numbered, Paged, Reader, Requester, Resender, Shared
 from energycomm.webservice.problems import Mistake, Problem, mistake_of, not_found
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.roles import Person
@@ -123,7 +123,7 @@ def _submit(shared: Services, person: Person, handed: Handed) -> Response:
 
 
 @router.post("/{number}/retry", summary="Resend a dead request", responses=described(Acted))
-def retry(shared: Shared, _: Operator, number: Number) -> Response:
+def retry(shared: Shared, _: Resender, number: Number) -> Response:
     """The same bytes under the same reference, after technical errors."""
     found = show_request(shared.store.engine, number)
     if found is None:

@@ -65,7 +65,7 @@ HOLDS: dict[Type, re.Pattern[str]] = {
     "code": re.compile(
         r"\b(?=[\w.-]*\d)[A-Z][\w.-]*\b|\b[A-Z]{2,}[\w-]*\b|\b[a-z]+(?:_[a-z0-9]+)+\b|\b\d{2,}\b|\b[A-Z]\w*-[A-Z]\w*\b"
     ),
-    "person": re.compile(rf"(?i)\b\w*{ACTOR}s?\b"),
+    "person": re.compile(rf"(?i:\b\w*{ACTOR}s?\b)|\b(?:by|par|door) (?:the |le |la |de |het )?[A-Z]{{2,6}}\b"),
 }
 """Type -> what a text of it has."""
 
@@ -125,6 +125,12 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
 )  # fmt: skip
 """Types in the order in which a question is held against them."""
 
+_NEGATED = re.compile(
+    r"(?i)\b(?:not|never|cannot|doesn't|don't|without|ne|pas|jamais|sans|niet|nooit|geen|zonder)\b(?:\s+(?:be|been|yet))?"
+    r"\s+([^\W\d_]{3,})"
+)
+"""A word that is denied."""
+
 _COUNTED = re.compile(r"(?i)\b(?:how many|combien (?:de |d')|hoeveel)\s*([^\W\d_]+)(?:\s([^\W\d_]+))?")
 
 
@@ -133,13 +139,29 @@ def asked_type(question: str) -> Type | None:
     return next((name for name, pattern in _ASKS if pattern.search(question)), None)
 
 
-def holds(question: str, text: str, *, alike: bool = True) -> bool:
+def denies_alike(question: str, text: str) -> bool | None:
+    """Whether a text denies what a question denies: "does not exist" is not answered by what exists.
+
+    Args:
+      question: the question.
+      text: a sentence.
+
+    Returns:
+      None where the question denies nothing.
+    """
+    asked = {word.casefold()[:5] for word in _NEGATED.findall(question)}
+    return bool(asked & {word.casefold()[:5] for word in _NEGATED.findall(text)}) if asked else None
+
+
+def holds(question: str, text: str, *, alike: bool = True, heads: str = "") -> bool:
     """Whether a text holds an answer of the type that a question asks for; any text does where it asks for none.
 
     Args:
       question: the question.
       text: a sentence or a table's row.
-      alike: whether both are in one language: what is counted is then named beside its number.
+      alike: whether both are in one language: what is counted is then named beside its number, and who is asked for
+        is somebody whom the question does not name itself.
+      heads: the names of the columns, of a row: one of them may name what is counted.
     """
     wanted = asked_type(question)
     pattern = HOLDS.get(wanted) if wanted else None
@@ -147,11 +169,16 @@ def holds(question: str, text: str, *, alike: bool = True) -> bool:
         return True
     if pattern.search(text) is None:
         return False
-    counted = _COUNTED.search(question) if wanted == "count" and alike and " | " not in text else None
+    if wanted == "person" and alike:
+        known = question.casefold()
+        return any(word.casefold()[:6] not in known for word in pattern.findall(text))
+    counted = _COUNTED.search(question) if wanted == "count" and alike else None
     stems = [re.escape(word[: max(4, len(word) - 2)]) for word in (counted.groups() if counted else ()) if word]
     stems = [stem for stem in stems if len(stem) > 3]
     if not stems:
         return True
     noun = rf"(?:{'|'.join(stems)})\w*"
+    if " | " in text:
+        return re.search(f"(?i){noun}", f"{heads} {text}") is not None
     beside = rf"{NUMBER}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}\W+(?:\w+\W+){{0,2}}?{NUMBER}"
     return re.search(f"(?i){beside}", text) is not None

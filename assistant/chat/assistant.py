@@ -21,7 +21,7 @@ from assistant.chat.parts import parts_of
 from assistant.chat.prompting import answer_prompt, hypothetical_prompt
 from assistant.chat.safety import orders_in
 from assistant.chat.scorer import open_rationale
-from assistant.chat.surroundings import ROW, beside
+from assistant.chat.surroundings import ROW, beside, column_names
 from assistant.chat.words import name_of, say
 from assistant.chat.working import called_answer, markets_in_words, worked_answer
 from assistant.config import AssistantConfig
@@ -197,7 +197,12 @@ class Assistant:
         best = evidence[0]
         pieces = beside(best.passage, best.sentence, listed=False, after=self.search_engine.after)
         return asked_type(asked.question) == "list" or any(
-            holds(asked.question, piece.sentence.text, alike=piece.passage.metadata.language == asked.language)
+            holds(
+                asked.question,
+                piece.sentence.text,
+                alike=piece.passage.metadata.language == asked.language,
+                heads=column_names(piece.passage),
+            )
             for piece in pieces
         )
 

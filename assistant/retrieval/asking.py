@@ -15,8 +15,9 @@ from assistant.knowledge.lexicon import Lexicon
 _WORD = re.compile(r"[^\W_]+(?:[-_./'’][^\W_]+)*")
 _PIECE = re.compile(r"[^\W_]{2,}")
 _DEFINITION = re.compile(
-    r"(?i)^\s*(?:what (?:is|are)|what does|what do|qu'est-ce qu(?:e|'est)|que (?:signifie|veut dire)|c'est quoi|"
-    r"wat (?:is|zijn|betekent)|define|explain)\s+(?:an?\s|the\s|l['’]|une?\s|les?\s|la\s|de\s|het\s|een\s)?"
+    r"(?i)^\s*(?:what (?:is|are) (?:meant by|(?:the )?(?:definition|meaning) of)|what (?:is|are)|what does|what do|"
+    r"qu'est-ce qu(?:e|'est)|que (?:signifie|veut dire)|qu'entend-on par|c'est quoi|"
+    r"wat (?:is|zijn) (?:de (?:definitie|betekenis) van)|wat (?:is|zijn|betekent)|define|explain)\s+(?:an?\s|the\s|l['’]|une?\s|les?\s|la\s|de\s|het\s|een\s)?"
     r"(.+?)(?:\s+(?:mean|means|do))?(?:\s+(?:in|within|dans|binnen)\s.+?)?\s*\?*\s*$"
 )
 _NEUTRAL = (CODE_MARK, CONCEPT_MARK)

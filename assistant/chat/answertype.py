@@ -31,8 +31,9 @@ UNIT = r"(?:(?:working|calendar|business)\s)?" + _any(
 ) + r"\b"  # fmt: skip
 SPAN = rf"{NUMBER}\s*(?:-|–|to|à|tot)?\s*(?:{NUMBER})?\s*{UNIT}|\bP(?:T?\d+[YMWDHS])+"
 MONTH = _any(
-    "january february march april may june july august september october november december janvier février mars avril "
-    "mai juin juillet août septembre octobre novembre décembre januari februari maart mei juni juli augustus oktober"
+    "january february march april (?-i:May) june july august september october november december "
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre "
+    "januari februari maart mei juni juli augustus oktober"
 )
 DAY = (
     r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b|\b\d{1,2}:\d{2}\b|\b(?:19|20)\d{2}\b|"
@@ -65,7 +66,7 @@ HOLDS: dict[Type, re.Pattern[str]] = {
     "code": re.compile(
         r"\b(?=[\w.-]*\d)[A-Z][\w.-]*\b|\b[A-Z]{2,}[\w-]*\b|\b[a-z]+(?:_[a-z0-9]+)+\b|\b\d{2,}\b|\b[A-Z]\w*-[A-Z]\w*\b"
     ),
-    "person": re.compile(rf"(?i:\b\w*{ACTOR}s?\b)|\b(?:by|par|door) (?:the |le |la |de |het )?[A-Z]{{2,6}}\b"),
+    "person": re.compile(rf"(?i:\b\w*{ACTOR}s?\b)|\b(?:by|par|door) (?:the |le |la |de |het )?[A-Z]\w+"),
 }
 """Type -> what a text of it has."""
 
@@ -110,7 +111,7 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
     (
         "code",
         re.compile(
-            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|identifiers?|rule numbers?|http (?:response|status)|foutcodes?|"
+            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|value|identifiers?|rule numbers?|http (?:response|status)|foutcodes?|"
             rf"header)\b"
         ),
     ),
@@ -125,6 +126,12 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
 )  # fmt: skip
 """Types in the order in which a question is held against them."""
 
+_THINGS = re.compile(
+    r"(?i)\b(?:which|what are|quel(?:le)?s?(?: sont)?|welke|wat zijn)\s(?:the\s|les\s|de\s)?"
+    r"(?:\w+\s){0,2}?(\w{3,}(?:[^s\W]s|en))\b"
+)
+"""The things of which a list is asked for."""
+
 _NEGATED = re.compile(
     r"(?i)\b(?:not|never|cannot|doesn't|don't|without|ne|pas|jamais|sans|niet|nooit|geen|zonder)\b(?:\s+(?:be|been|yet))?"
     r"\s+([^\W\d_]{3,})"
@@ -137,6 +144,13 @@ _COUNTED = re.compile(r"(?i)\b(?:how many|combien (?:de |d')|hoeveel)\s*([^\W\d_
 def asked_type(question: str) -> Type | None:
     """The type of answer that a question asks for; None for any sentence."""
     return next((name for name, pattern in _ASKS if pattern.search(question)), None)
+
+
+def things_of(question: str) -> str:
+    """The beginning of the word for the things of which a list is asked for; empty where it names none."""
+    found = _THINGS.search(question)
+    word = found.group(1).casefold() if found else ""
+    return word[: max(4, len(word) - 2)]
 
 
 def denies_alike(question: str, text: str) -> bool | None:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Flag, Highlight, Statement
-from assistant.chat.answertype import asked_type, denies_alike, holds
+from assistant.chat.answertype import asked_type, denies_alike, holds, things_of
 from assistant.chat.safety import gives_orders
 from assistant.chat.surroundings import ROW, After, beside, column_names, introduces, none_after, points_back
 from assistant.chat.words import say
@@ -34,13 +34,13 @@ TWIN_SHARE = 0.8
 LINE_SHARE = 0.75
 """What a line counts that is no sentence, unless it is asked how something is done."""
 
-DEFINED, DEFINITION = 0.2, 0.15
+DEFINED, DEFINITION = 0.2, 0.25
 """What a sentence gains that begins with the very word that the question wants explained, and what more one that goes
 on as a definition does."""
 
 _DEFINING = re.compile(
-    r"(?i)\s*(?:\([^)]*\)\s*)?(?::|–|-\s|\b(?:is|are|means?|refers|denotes|describes|est|sont|désigne|signifie|"
-    r"zijn|betekent)\b)"
+    r"(?i)\s*(?:\([^)]*\)\s*)?(?::|–|-\s|\b(?:means?|refers|denotes|describes|désigne|signifie|betekent|"
+    r"(?:is|are|est|sont|zijn)\s(?:an?|the|one|any|une?|l[ea]s?|l'\w|des|een|de|het)\b))"
 )
 
 POINTS_ELSEWHERE = 0.6
@@ -76,6 +76,9 @@ ADDED = 0.15
 
 FITS = 0.25
 """What a sentence gains that holds an answer of the type that is asked for."""
+
+OTHER_LIST = 0.4
+"""How well a list fits whose lead-in does not name the things that are asked for."""
 
 LEADS = 0.9
 """What a lead-in, or a sentence that points back, has of what the sentence before it names."""
@@ -154,10 +157,15 @@ def choose_evidence(
     return evidence, flags
 
 
-def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none_after) -> bool:
-    """Whether a sentence holds an answer of the type that is asked for; where a list is, it leads one in."""
+def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none_after) -> float:
+    """How well a sentence holds an answer of the type that is asked for, 0..1; where a list is, it leads one in."""
     if asked_type(asked.question) == "list":
-        return introduces(passage, sentence, after) or _lists(asked, passage, sentence)
+        if introduces(passage, sentence, after):
+            things = things_of(asked.question)
+            return (
+                1.0 if things in sentence.text.casefold() or passage.metadata.language != asked.language else OTHER_LIST
+            )
+        return float(_lists(asked, passage, sentence))
     return holds(
         asked.question, sentence.text, alike=passage.metadata.language == asked.language, heads=column_names(passage)
     )
@@ -266,6 +274,8 @@ def _worth_reading(
 def _may_answer(sentence: str, passage: Passage, asked: Asked) -> bool:
     if "-->" in sentence or not LEAST_WORDS <= len(_WORD.findall(sentence)) <= MOST_WORDS:
         return False
+    if asked.subject and len(sentence.partition(ROW)[2].split()) < LEAST_WORDS and ROW in sentence:
+        return False  # a row that has no room for an explanation
     if passage.metadata.codes and ROW in sentence:
         # Every rule has the same rows of facts: one answers only who asks for what it states, and none the origin.
         key = sentence.partition(ROW)[0]

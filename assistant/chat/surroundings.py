@@ -21,7 +21,9 @@ NEXT = 3
 
 _ITEM = re.compile(r"^(?:-|\d{1,2}\.) +\S")
 _POINTS = re.compile(
-    r"^(?:\W*)(?:this|these|those|that|it|its|they|their|such|in (?:this|that|such|these) cases?|"
+    r"^(?:\W*)(?:(?:when|if|once|after|before|until|unless|because of|quand|si|après|avant|als|wanneer|na)\s"
+    r"(?:this|that|these|those|cela|ceci|dit|dat)|"
+    r"this|these|those|that|it|its|they|their|such|in (?:this|that|such|these) cases?|"
     r"the (?:latter|former|same)|"
     r"otherwise|cela|ceci|ce|cet|cette|ces|il|elle|ils|elles|celui-ci|celle-ci|sinon|dit|dat|deze|die|hij|"
     r"zij|ze|het|anders)\b",

@@ -46,9 +46,9 @@ def ask(
         return
     # Rules and store answer without the packages of the index.
     answer, log = _worked(house, question, filters)
-    if answer is None:
+    if answer is None or _doubtful(house, answer):
         assistant, log = _open(house)
-        answer = assistant.ask(question, filters, streamed=_stream(form), tried=True)
+        answer = assistant.ask(question, filters, streamed=_stream(form), tried=answer is None)
     number = log.write(answer, author=author())
     if json:
         print_json(answer_data(answer, number))
@@ -255,6 +255,19 @@ def _worked(house: Any, question: str, filters: Any) -> tuple[Any, Any]:
         return None, None
     answer = worked_answer(house, question, filters.markets or ())
     return answer, None if answer is None else open_log(load_config())
+
+
+def _doubtful(house: Any, answer: Any) -> bool:
+    """Whether documents of other houses are indexed that an answer from our documentation may have been asked of."""
+    from assistant.chat.working import leans
+    from assistant.config import load_config
+    from assistant.extras import CORE, installed
+
+    if not leans(answer) or not installed(*CORE):
+        return False
+    from assistant.knowledge.index import addresses
+
+    return any(not house.own(address) for address in addresses(load_config().folder / "index"))
 
 
 def _open(house: Any = None) -> tuple[Any, Any]:

@@ -146,6 +146,19 @@ def asked_type(question: str) -> Type | None:
     return next((name for name, pattern in _ASKS if pattern.search(question)), None)
 
 
+_IS = _any("is are was were be at may must of max maximum minimum est sont de maximal zijn")
+_UPPER = re.compile(r"(?i)\b(?:max\w*|longest|largest|highest|at most|au plus|hoogstens)\b")
+_LOWER = re.compile(r"(?i)\b(?:min|minim\w+|at least|au moins|minstens)\b")
+
+
+def _other_bound(question: str, text: str) -> bool:
+    """Whether a text tells the other bound than the one that is asked for."""
+    return any(
+        asked.search(question) and not other.search(question) and other.search(text) and not asked.search(text)
+        for asked, other in ((_UPPER, _LOWER), (_LOWER, _UPPER))
+    )
+
+
 def things_of(question: str) -> str:
     """The beginning of the word for the things of which a list is asked for; empty where it names none."""
     found = _THINGS.search(question)
@@ -181,7 +194,7 @@ def holds(question: str, text: str, *, alike: bool = True, heads: str = "") -> b
     pattern = HOLDS.get(wanted) if wanted else None
     if pattern is None:
         return True
-    if pattern.search(text) is None:
+    if pattern.search(text) is None or (wanted == "count" and _other_bound(question, text)):
         return False
     if wanted == "person" and alike:
         known = question.casefold()
@@ -194,5 +207,5 @@ def holds(question: str, text: str, *, alike: bool = True, heads: str = "") -> b
     noun = rf"(?:{'|'.join(stems)})\w*"
     if " | " in text:
         return re.search(f"(?i){noun}", f"{heads} {text}") is not None
-    beside = rf"{NUMBER}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}\W+(?:\w+\W+){{0,2}}?{NUMBER}"
+    beside = rf"{NUMBER}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}(?:\s*[:=]|\s{_IS}\b)\W*(?:\w+\W+){{0,2}}?{NUMBER}"
     return re.search(f"(?i){beside}", text) is not None

@@ -46,12 +46,12 @@ def worked_answer(house: House, question: str, markets: tuple[str, ...] = ()) ->
 
 
 def leans(answer: Answer) -> bool:
-    """Whether an answer that was worked out rests on a likeness of words with our documentation, or found no rule."""
+    """Whether an answer that was worked out rests on a likeness of words with our documentation, or found nothing."""
     if answer.worked is None:
         return False
     pairs = list(zip(answer.worked.plans, answer.worked.answers, strict=False))
     return bool(pairs) and all(
-        plan.get("do") in LEANING or (plan.get("do") == "rules" and not any(one.values)) for plan, one in pairs
+        plan.get("do") in LEANING or (plan.get("do") not in PERSONAL and not any(one.values)) for plan, one in pairs
     )
 
 

@@ -13,7 +13,7 @@ _ORDERS = re.compile(
     | ^\W*(?:system|assistant|user|human)\s*(?:prompt|message)?\s*:\s
     | \b(?:system|assistant|user|human)\s*(?:prompt|message)\s*:\s
     | <\|[a-z_]+\|> | \[/?INST\] | <<SYS>> | </?(?:system|assistant|instructions?|passages?)>
-    | \b(?:you\ are\ now\ (?:an?|the|in|my|our|called|named|no\ longer|free|unrestricted|acting|[A-Z]{2,})|
+    | \b(?:you\ are\ now\ (?:an?|the|in|my|our|called|named|no\ longer|free|unrestricted|acting|(?-i:[A-Z]{2,}))|
         pretend\ to\ be|from\ now\ on\ you|tu\ es\ (?:maintenant|d[ée]sormais)|
         vous\ [êe]tes\ d[ée]sormais|        je\ bent\ nu|du\ bist\ jetzt)\b
     # What a party or a program "can act as" is no order; what the reader is told to act as is.

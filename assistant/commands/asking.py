@@ -38,6 +38,9 @@ def ask(
 
     Example: energycomm assistant ask "Pourquoi un relevé R151 est-il rejeté quand l'index diminue ?"
     """
+    from assistant.chat.question import asked_question
+
+    question = asked_question(question)
     form = Form.of(json, plain)
     filters = _filters(market, on, language, source, version)
     house = _house()
@@ -76,6 +79,8 @@ def chat(
 
     from assistant.chat.assistant import turn_of
     from assistant.chat.followup import Turn
+    from assistant.chat.question import asked_question
+    from energycomm.errors import UserError
 
     assistant, log = _open(_house())
     filters = _filters(market, on, language, source, version)
@@ -88,7 +93,11 @@ def chat(
         line = sys.stdin.readline().strip()
         if not line:
             return
-        answer = assistant.ask(line, filters, history, streamed=_stream(form))
+        try:
+            answer = assistant.ask(asked_question(line), filters, history, streamed=_stream(form))
+        except UserError as trouble:
+            say(str(trouble), err=True)
+            continue
         number = log.write(answer, conversation, author())
         if json:
             print_json(answer_data(answer, number))
@@ -112,6 +121,9 @@ def search(
 
     Example: energycomm assistant search "index plus petit" --source rules
     """
+    from assistant.chat.question import asked_question
+
+    question = asked_question(question)
     assistant, _ = _open()
     found = assistant.search(question, _filters(market, on, language, source, version), limit)
     if json:

@@ -31,8 +31,9 @@ UNIT = r"(?:(?:working|calendar|business)\s)?" + _any(
 ) + r"\b"  # fmt: skip
 SPAN = rf"{NUMBER}\s*(?:-|–|to|à|tot)?\s*(?:{NUMBER})?\s*{UNIT}|\bP(?:T?\d+[YMWDHS])+"
 MONTH = _any(
-    "january february march april may june july august september october november december janvier février mars avril "
-    "mai juin juillet août septembre octobre novembre décembre januari februari maart mei juni juli augustus oktober"
+    "january february march april (?-i:May) june july august september october november december "
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre "
+    "januari februari maart mei juni juli augustus oktober"
 )
 DAY = (
     r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b|\b\d{1,2}:\d{2}\b|\b(?:19|20)\d{2}\b|"
@@ -65,7 +66,7 @@ HOLDS: dict[Type, re.Pattern[str]] = {
     "code": re.compile(
         r"\b(?=[\w.-]*\d)[A-Z][\w.-]*\b|\b[A-Z]{2,}[\w-]*\b|\b[a-z]+(?:_[a-z0-9]+)+\b|\b\d{2,}\b|\b[A-Z]\w*-[A-Z]\w*\b"
     ),
-    "person": re.compile(rf"(?i)\b\w*{ACTOR}s?\b"),
+    "person": re.compile(rf"(?i:\b\w*{ACTOR}s?\b)|\b(?:by|par|door) (?:the |le |la |de |het )?[A-Z]\w+"),
 }
 """Type -> what a text of it has."""
 
@@ -110,7 +111,7 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
     (
         "code",
         re.compile(
-            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|identifiers?|rule numbers?|http (?:response|status)|foutcodes?|"
+            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|value|identifiers?|rule numbers?|http (?:response|status)|foutcodes?|"
             rf"header)\b"
         ),
     ),
@@ -125,6 +126,18 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
 )  # fmt: skip
 """Types in the order in which a question is held against them."""
 
+_THINGS = re.compile(
+    r"(?i)\b(?:which|what are|quel(?:le)?s?(?: sont)?|welke|wat zijn)\s(?:the\s|les\s|de\s)?"
+    r"(?:\w+\s){0,2}?(\w{3,}(?:[^s\W]s|en))\b"
+)
+"""The things of which a list is asked for."""
+
+_NEGATED = re.compile(
+    r"(?i)\b(?:not|never|cannot|doesn't|don't|without|ne|pas|jamais|sans|niet|nooit|geen|zonder)\b(?:\s+(?:be|been|yet))?"
+    r"\s+([^\W\d_]{3,})"
+)
+"""A word that is denied."""
+
 _COUNTED = re.compile(r"(?i)\b(?:how many|combien (?:de |d')|hoeveel)\s*([^\W\d_]+)(?:\s([^\W\d_]+))?")
 
 
@@ -133,25 +146,66 @@ def asked_type(question: str) -> Type | None:
     return next((name for name, pattern in _ASKS if pattern.search(question)), None)
 
 
-def holds(question: str, text: str, *, alike: bool = True) -> bool:
+_IS = _any("is are was were be at may must of max maximum minimum est sont de maximal zijn")
+_UPPER = re.compile(r"(?i)\b(?:max\w*|longest|largest|highest|at most|au plus|hoogstens)\b")
+_LOWER = re.compile(r"(?i)\b(?:min|minim\w+|at least|au moins|minstens)\b")
+
+
+def _other_bound(question: str, text: str) -> bool:
+    """Whether a text tells the other bound than the one that is asked for."""
+    return any(
+        asked.search(question) and not other.search(question) and other.search(text) and not asked.search(text)
+        for asked, other in ((_UPPER, _LOWER), (_LOWER, _UPPER))
+    )
+
+
+def things_of(question: str) -> str:
+    """The beginning of the word for the things of which a list is asked for; empty where it names none."""
+    found = _THINGS.search(question)
+    word = found.group(1).casefold() if found else ""
+    return word[: max(4, len(word) - 2)]
+
+
+def denies_alike(question: str, text: str) -> bool | None:
+    """Whether a text denies what a question denies: "does not exist" is not answered by what exists.
+
+    Args:
+      question: the question.
+      text: a sentence.
+
+    Returns:
+      None where the question denies nothing.
+    """
+    asked = {word.casefold()[:5] for word in _NEGATED.findall(question)}
+    return bool(asked & {word.casefold()[:5] for word in _NEGATED.findall(text)}) if asked else None
+
+
+def holds(question: str, text: str, *, alike: bool = True, heads: str = "") -> bool:
     """Whether a text holds an answer of the type that a question asks for; any text does where it asks for none.
 
     Args:
       question: the question.
       text: a sentence or a table's row.
-      alike: whether both are in one language: what is counted is then named beside its number.
+      alike: whether both are in one language: what is counted is then named beside its number, and who is asked for
+        is somebody whom the question does not name itself.
+      heads: the names of the columns, of a row: one of them may name what is counted.
     """
     wanted = asked_type(question)
     pattern = HOLDS.get(wanted) if wanted else None
     if pattern is None:
         return True
-    if pattern.search(text) is None:
+    if pattern.search(text) is None or (wanted == "count" and _other_bound(question, text)):
         return False
-    counted = _COUNTED.search(question) if wanted == "count" and alike and " | " not in text else None
+    if wanted == "person" and alike:
+        known = question.casefold()
+        return any(word.casefold()[:6] not in known for word in pattern.findall(text))
+    counted = _COUNTED.search(question) if wanted == "count" and alike else None
     stems = [re.escape(word[: max(4, len(word) - 2)]) for word in (counted.groups() if counted else ()) if word]
     stems = [stem for stem in stems if len(stem) > 3]
     if not stems:
         return True
     noun = rf"(?:{'|'.join(stems)})\w*"
-    beside = rf"{NUMBER}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}\W+(?:\w+\W+){{0,2}}?{NUMBER}"
+    if " | " in text:
+        return re.search(f"(?i){noun}", f"{heads} {text}") is not None
+    beside = rf"{NUMBER}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}(?:\s*[:=]|\s{_IS}\b)\W*(?:\w+\W+){{0,2}}?{NUMBER}"
     return re.search(f"(?i){beside}", text) is not None

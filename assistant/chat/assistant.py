@@ -21,9 +21,9 @@ from assistant.chat.parts import parts_of
 from assistant.chat.prompting import answer_prompt, hypothetical_prompt
 from assistant.chat.safety import orders_in
 from assistant.chat.scorer import open_rationale
-from assistant.chat.surroundings import ROW, beside
+from assistant.chat.surroundings import ROW, beside, column_names
 from assistant.chat.words import name_of, say
-from assistant.chat.working import called_answer, markets_in_words, worked_answer
+from assistant.chat.working import called_answer, leans, markets_in_words, worked_answer
 from assistant.config import AssistantConfig
 from assistant.knowledge.documents import Passage
 from assistant.knowledge.embedding import Embedder
@@ -70,6 +70,7 @@ class Assistant:
         self.config = config
         self.embedder = embedder
         self.house = house
+        self._others: bool | None = None
         if house is not None:
             house.know(lambda: versions_of(index))
         self.index = index
@@ -107,6 +108,7 @@ class Assistant:
         """
         made = copy(self)
         made.search_engine = Joined(own, self.search_engine)
+        made._others = True
         return made
 
     def search(self, question: str, filters: Filters | None = None, limit: int | None = None) -> list[Found]:
@@ -145,8 +147,33 @@ class Assistant:
           tried: whether the grammar of the house was asked already, and knew no answer.
         """
         worked = self._worked(question, filters, tried=tried)
-        if worked is not None:
+        if worked is None:
+            return self._from_passages(question, filters, history, streamed)
+        if not (self.others and leans(worked)):
             return worked
+        quoted = self._from_passages(question, filters, history, streamed)
+        theirs = any(not self._is_own(source.passage) for source in quoted.cited)
+        return quoted if theirs and not quoted.abstained else worked
+
+    @property
+    def others(self) -> bool:
+        """Whether documents are read that are not the product's rules and documentation."""
+        if self._others is None:
+            self._others = any(
+                not self._is_own_address(one.metadata.address) for one in self.index.one_of_each_source()
+            )
+        return self._others
+
+    def _is_own(self, passage: Passage) -> bool:
+        return self._is_own_address(passage.metadata.address)
+
+    def _is_own_address(self, address: str) -> bool:
+        return self.house is not None and self.house.own(address)
+
+    def _from_passages(
+        self, question: str, filters: Filters | None, history: Sequence[Turn], streamed: Callable[[str], None] | None
+    ) -> Answer:
+        """The answer from passages, or none."""
         filters = in_named_markets(question, filters)
         seconds: dict[str, float] = {}
         understood = in_context(question, history)
@@ -197,7 +224,12 @@ class Assistant:
         best = evidence[0]
         pieces = beside(best.passage, best.sentence, listed=False, after=self.search_engine.after)
         return asked_type(asked.question) == "list" or any(
-            holds(asked.question, piece.sentence.text, alike=piece.passage.metadata.language == asked.language)
+            holds(
+                asked.question,
+                piece.sentence.text,
+                alike=piece.passage.metadata.language == asked.language,
+                heads=column_names(piece.passage),
+            )
             for piece in pieces
         )
 

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Flag, Highlight, Statement
-from assistant.chat.answertype import asked_type, holds
+from assistant.chat.answertype import asked_type, denies_alike, holds, things_of
 from assistant.chat.safety import gives_orders
-from assistant.chat.surroundings import ROW, After, beside, introduces, none_after, points_back
+from assistant.chat.surroundings import ROW, After, beside, column_names, introduces, none_after, points_back
 from assistant.chat.words import say
 from assistant.knowledge.documents import Passage
 from assistant.knowledge.lexical import tokens
@@ -34,8 +34,25 @@ TWIN_SHARE = 0.8
 LINE_SHARE = 0.75
 """What a line counts that is no sentence, unless it is asked how something is done."""
 
-DEFINED = 0.2
-"""What a sentence gains that begins with the very word that the question wants explained."""
+DEFINED, DEFINITION = 0.2, 0.25
+"""What a sentence gains that begins with the very word that the question wants explained, and what more one that goes
+on as a definition does."""
+
+_DEFINING = re.compile(
+    r"(?i)\s*(?:\([^)]*\)\s*)?(?::|–|-\s|\b(?:means?|refers|denotes|describes|désigne|signifie|betekent|"
+    r"(?:is|are|est|sont|zijn)\s(?:an?|the|one|any|une?|l[ea]s?|l'\w|des|een|de|het)\b))"
+)
+
+POINTS_ELSEWHERE = 0.6
+"""What a sentence counts that only says where more is to be read."""
+
+_ELSEWHERE = re.compile(
+    r"(?i)^\W*(?:for (?:a |an |the )?(?:more|further|detailed|details|full)|see (?:also |the )?|pour plus|voir |"
+    r"voor meer|zie )"
+)
+
+DENIED = 0.1
+"""What a sentence gains that denies what the question denies, and what another loses."""
 
 _HANDS_ON = re.compile(r"(?i)\b(?:command|commande|commando|type|run|how do|how can|how to|comment|hoe)\b")
 
@@ -59,6 +76,9 @@ ADDED = 0.15
 
 FITS = 0.25
 """What a sentence gains that holds an answer of the type that is asked for."""
+
+OTHER_LIST = 0.4
+"""How well a list fits whose lead-in does not name the things that are asked for."""
 
 LEADS = 0.9
 """What a lead-in, or a sentence that points back, has of what the sentence before it names."""
@@ -124,8 +144,10 @@ def choose_evidence(
             part *= TWIN_SHARE
         for (sentence, named), support in zip(read, scores, strict=True):
             within = support / top if top > 0 else 0.0
-            score = 0.2 * support + 0.1 * within + 0.45 * named + (DEFINED if _defines(sentence.text, defined) else 0)
+            score = 0.2 * support + 0.1 * within + 0.45 * named + _defines(sentence.text, defined)
             score *= 1.0 if whole(sentence.text) or hands_on else LINE_SHARE
+            score *= POINTS_ELSEWHERE if _ELSEWHERE.match(sentence.text) else 1.0
+            score += {True: DENIED, False: -DENIED, None: 0.0}[denies_alike(asked.question, sentence.text)]
             score += FITS * fits(asked, item.passage, sentence, after)
             score = part * (score + 0.15 * item.score / best + 0.1 / (1 + place) + 0.3 * item.by_code)
             evidence.append(
@@ -135,11 +157,27 @@ def choose_evidence(
     return evidence, flags
 
 
-def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none_after) -> bool:
-    """Whether a sentence holds an answer of the type that is asked for; where a list is, it leads one in."""
+def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none_after) -> float:
+    """How well a sentence holds an answer of the type that is asked for, 0..1; where a list is, it leads one in."""
     if asked_type(asked.question) == "list":
-        return introduces(passage, sentence, after)
-    return holds(asked.question, sentence.text, alike=passage.metadata.language == asked.language)
+        if introduces(passage, sentence, after):
+            things = things_of(asked.question)
+            return (
+                1.0 if things in sentence.text.casefold() or passage.metadata.language != asked.language else OTHER_LIST
+            )
+        return float(_lists(asked, passage, sentence))
+    return holds(
+        asked.question, sentence.text, alike=passage.metadata.language == asked.language, heads=column_names(passage)
+    )
+
+
+def _lists(asked: Asked, passage: Passage, sentence: Sentence) -> bool:
+    """Whether a sentence is a row of a table whose first column is of the things that are asked for."""
+    if ROW not in sentence.text or passage.metadata.codes:
+        return False
+    head = column_names(passage).partition(ROW)[0]
+    spoken = passage.metadata.language
+    return bool(head) and any(term.within(frozenset(tokens(head, spoken)), spoken) for term in asked.terms)
 
 
 def units(text: str, offset: int = 0) -> list[Sentence]:
@@ -167,8 +205,15 @@ def whole(text: str) -> bool:
     return ROW in text or text.rstrip("\"'»”’)").endswith((".", "!", "?", ":", ";", "…"))
 
 
-def _defines(text: str, subject: str) -> bool:
-    return bool(subject) and (plain(text) + " ").startswith((f"{subject} ", f"the {subject} ", f"an {subject} "))
+def _defines(text: str, subject: str) -> float:
+    """What a sentence gains as one that explains a subject."""
+    if not subject:
+        return 0.0
+    opening = r"\W*(?:(?:an?|the|une?|l[ea]s?|l'|de|het|een)\s+)?" + r"\W+".join(map(re.escape, subject.split()))
+    found = re.match(rf"(?i){opening}\b", text)
+    if found is None:
+        return 0.0
+    return DEFINED + (DEFINITION if _DEFINING.match(text, found.end()) else 0.0)
 
 
 def _said_in(found: Sequence[Found]) -> dict[tuple[str, ...], set[str | None]]:
@@ -201,10 +246,11 @@ def _worth_reading(
             if gives_orders(sentence.text):
                 flags.add("orders_in_source")
                 continue
-            if not _may_answer(sentence.text, item.passage, asked):
+            leads = introduces(item.passage, sentence, after)
+            if not leads and not _may_answer(sentence.text, item.passage, asked):
                 continue
             named = asked.named(frozenset(tokens(sentence.text, spoken)), titles, spoken)
-            if points_back(sentence.text) or introduces(item.passage, sentence, after):
+            if points_back(sentence.text) or leads:
                 named = max(named, LEADS * before)
             before = named
             if sentence.text.endswith("?"):
@@ -228,6 +274,8 @@ def _worth_reading(
 def _may_answer(sentence: str, passage: Passage, asked: Asked) -> bool:
     if "-->" in sentence or not LEAST_WORDS <= len(_WORD.findall(sentence)) <= MOST_WORDS:
         return False
+    if asked.subject and len(sentence.partition(ROW)[2].split()) < LEAST_WORDS and ROW in sentence:
+        return False  # a row that has no room for an explanation
     if passage.metadata.codes and ROW in sentence:
         # Every rule has the same rows of facts: one answers only who asks for what it states, and none the origin.
         key = sentence.partition(ROW)[0]
@@ -255,7 +303,8 @@ def compose(
     listed = asked_type(asked.question) == "list"
     said: list[Evidence] = []
     for item in _chosen(evidence, found, asked):
-        pieces = beside(item.passage, item.sentence, listed=listed, after=after)
+        whole_list = listed and (ROW not in item.sentence.text or _lists(asked, item.passage, item.sentence))
+        pieces = beside(item.passage, item.sentence, listed=whole_list, after=after)
         for piece in pieces:
             part = msgspec.structs.replace(item, passage=piece.passage, sentence=piece.sentence)
             if not gives_orders(piece.sentence.text) and not _doubled(part, said):

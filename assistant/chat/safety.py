@@ -10,10 +10,14 @@ _ORDERS = re.compile(
     \b(?:ignore|disregard|forget|override|oublie[sz]?|ignore[sz]?|negeer|vergeet|vergiss|ignoriere)\b
         .{0,40}\b(?:instructions?|prompts?|rules?\ (?:above|before)|above|previous|consignes?|pr[ée]c[ée]dentes?|
         instructies|vorige|anweisungen|system)\b
-    | \b(?:system|assistant|user|human)\s*(?:prompt|message)?\s*:\s
+    | ^\W*(?:system|assistant|user|human)\s*(?:prompt|message)?\s*:\s
+    | \b(?:system|assistant|user|human)\s*(?:prompt|message)\s*:\s
     | <\|[a-z_]+\|> | \[/?INST\] | <<SYS>> | </?(?:system|assistant|instructions?|passages?)>
-    | \b(?:you\ are\ now|act\ as|pretend\ to\ be|from\ now\ on\ you|tu\ es\ (?:maintenant|d[ée]sormais)|
+    | \b(?:you\ are\ now\ (?:an?|the|in|my|our|called|named|no\ longer|free|unrestricted|acting|(?-i:[A-Z]{2,}))|
+        pretend\ to\ be|from\ now\ on\ you|tu\ es\ (?:maintenant|d[ée]sormais)|
         vous\ [êe]tes\ d[ée]sormais|        je\ bent\ nu|du\ bist\ jetzt)\b
+    # What a party or a program "can act as" is no order; what the reader is told to act as is.
+    | (?:^\W*|[,;:]\s+|\band\s+|\bplease\s+|\byou\s+(?:must|should|shall|will|now|have\ to|are\ to)\s+)act\ as\b
     | \b(?:reveal|print|show|r[ée]v[èe]le|affiche)\b.{0,30}
         \b(?:system\ prompt|your\ instructions|tes\ instructions|api\ key|password)\b
     | \b(?:the\ assistant|l'assistant|de\ assistent|the\ (?:AI|model|chatbot)|l'IA)\b.{0,20}

@@ -21,7 +21,9 @@ NEXT = 3
 
 _ITEM = re.compile(r"^(?:-|\d{1,2}\.) +\S")
 _POINTS = re.compile(
-    r"^(?:\W*)(?:this|these|those|that|it|its|they|their|such|in (?:this|that|such|these) cases?|"
+    r"^(?:\W*)(?:(?:when|if|once|after|before|until|unless|because of|quand|si|après|avant|als|wanneer|na)\s"
+    r"(?:this|that|these|those|cela|ceci|dit|dat)|"
+    r"this|these|those|that|it|its|they|their|such|in (?:this|that|such|these) cases?|"
     r"the (?:latter|former|same)|"
     r"otherwise|cela|ceci|ce|cet|cette|ces|il|elle|ils|elles|celui-ci|celle-ci|sinon|dit|dat|deze|die|hij|"
     r"zij|ze|het|anders)\b",
@@ -53,6 +55,10 @@ class _Line(Struct, frozen=True):
         return _ITEM.match(self.text) is not None
 
     @property
+    def row(self) -> bool:
+        return ROW in self.text
+
+    @property
     def piece(self) -> Piece:
         return Piece(self.passage, Sentence(self.start, self.start + len(self.text), self.text))
 
@@ -64,6 +70,12 @@ class _Line(Struct, frozen=True):
 
 def none_after(_: Passage) -> None:
     """For those who know of no other passages."""
+
+
+def column_names(passage: Passage) -> str:
+    """The names of the columns of a passage that holds rows of a table; empty for others."""
+    last = passage.context.rpartition("\n")[2]
+    return last if ROW in last else ""
 
 
 def points_back(text: str) -> bool:
@@ -82,14 +94,17 @@ def beside(passage: Passage, sentence: Sentence, *, listed: bool, after: After =
     Args:
       passage: the passage of the sentence.
       sentence: the sentence.
-      listed: whether a list was asked for: an item then brings the others, and a sentence before a list the list.
+      listed: whether a list was asked for: an item or a row then brings the others, and a sentence before a list the
+        list.
       after: the passage behind one.
     """
     own = Piece(passage, sentence)
     lines = _lines(passage)
     at = next((n for n, line in enumerate(lines) if line.start <= sentence.start < line.start + len(line.text)), None)
-    if at is None or ROW in sentence.text:
+    if at is None:
         return [own]
+    if ROW in sentence.text:
+        return [line.piece for line in lines if line.row][:MOST_ITEMS] if listed else [own]
     line = lines[at]
     if line.item:
         lead = _lead_in(lines, at)
@@ -141,14 +156,17 @@ def _lead_in(lines: list[_Line], at: int) -> Piece | None:
 
 
 def _items(passage: Passage, lead: Sentence, after: After) -> list[Piece]:
-    """The items of the list that follows a sentence, over the end of its passage."""
+    """The items of the list, or the rows of the table, that follows a sentence, over the end of its passage."""
     lines = _lines(passage)
     at = next((n for n, line in enumerate(lines) if line.start <= lead.start < line.start + len(line.text)), None)
     if at is None or lines[at].item or lines[at].start + len(lines[at].text) > lead.end + 1:
         return []
     found: list[Piece] = []
+    tabled = False
     for line in _onwards(passage, lines[at + 1 :], after):
-        if not line.item or len(found) == MOST_ITEMS:
+        if not found:
+            tabled = line.row and lead.text.endswith(":")
+        if not (line.row if tabled else line.item) or len(found) == MOST_ITEMS:
             break
         found.append(line.piece)
     return found

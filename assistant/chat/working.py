@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 OPERATIONS = "operations"
 """Who worded an answer that was worked out."""
 
+LEANING = frozenset(("tables",))
+"""Operations that take the words of a question for a row of our documentation. Where other documents are indexed too,
+these may be what is asked about."""
+
 PERSONAL = frozenset(("stored", "why_message", "point_life"))
 """Operations whose tables name access points or customers' messages: they are shown, and not logged."""
 
@@ -39,6 +43,16 @@ def worked_answer(house: House, question: str, markets: tuple[str, ...] = ()) ->
     began = time.perf_counter()
     reply = house.reply(question, markets)
     return None if reply is None else answer_of(question, reply, time.perf_counter() - began)
+
+
+def leans(answer: Answer) -> bool:
+    """Whether an answer that was worked out rests on a likeness of words with our documentation, or found nothing."""
+    if answer.worked is None:
+        return False
+    pairs = list(zip(answer.worked.plans, answer.worked.answers, strict=False))
+    return bool(pairs) and all(
+        plan.get("do") in LEANING or (plan.get("do") not in PERSONAL and not any(one.values)) for plan, one in pairs
+    )
 
 
 def called_answer(house: House, generator: Generator, question: str) -> Answer | None:
@@ -130,4 +144,4 @@ def _language(question: str) -> str:
     return spoken if spoken in ("en", "fr", "nl") else "en"
 
 
-__all__ = ["OPERATIONS", "answer_of", "called_answer", "kept", "markets_in_words", "worked_answer"]
+__all__ = ["OPERATIONS", "answer_of", "called_answer", "kept", "leans", "markets_in_words", "worked_answer"]

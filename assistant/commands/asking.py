@@ -38,6 +38,9 @@ def ask(
 
     Example: energycomm assistant ask "Pourquoi un relevé R151 est-il rejeté quand l'index diminue ?"
     """
+    from assistant.chat.question import asked_question
+
+    question = asked_question(question)
     form = Form.of(json, plain)
     filters = _filters(market, on, language, source, version)
     house = _house()
@@ -46,9 +49,9 @@ def ask(
         return
     # Rules and store answer without the packages of the index.
     answer, log = _worked(house, question, filters)
-    if answer is None:
+    if answer is None or _doubtful(house, answer):
         assistant, log = _open(house)
-        answer = assistant.ask(question, filters, streamed=_stream(form), tried=True)
+        answer = assistant.ask(question, filters, streamed=_stream(form), tried=answer is None)
     number = log.write(answer, author=author())
     if json:
         print_json(answer_data(answer, number))
@@ -76,6 +79,8 @@ def chat(
 
     from assistant.chat.assistant import turn_of
     from assistant.chat.followup import Turn
+    from assistant.chat.question import asked_question
+    from energycomm.errors import UserError
 
     assistant, log = _open(_house())
     filters = _filters(market, on, language, source, version)
@@ -88,7 +93,11 @@ def chat(
         line = sys.stdin.readline().strip()
         if not line:
             return
-        answer = assistant.ask(line, filters, history, streamed=_stream(form))
+        try:
+            answer = assistant.ask(asked_question(line), filters, history, streamed=_stream(form))
+        except UserError as trouble:
+            say(str(trouble), err=True)
+            continue
         number = log.write(answer, conversation, author())
         if json:
             print_json(answer_data(answer, number))
@@ -112,6 +121,9 @@ def search(
 
     Example: energycomm assistant search "index plus petit" --source rules
     """
+    from assistant.chat.question import asked_question
+
+    question = asked_question(question)
     assistant, _ = _open()
     found = assistant.search(question, _filters(market, on, language, source, version), limit)
     if json:
@@ -255,6 +267,19 @@ def _worked(house: Any, question: str, filters: Any) -> tuple[Any, Any]:
         return None, None
     answer = worked_answer(house, question, filters.markets or ())
     return answer, None if answer is None else open_log(load_config())
+
+
+def _doubtful(house: Any, answer: Any) -> bool:
+    """Whether documents of other houses are indexed that an answer from our documentation may have been asked of."""
+    from assistant.chat.working import leans
+    from assistant.config import load_config
+    from assistant.extras import CORE, installed
+
+    if not leans(answer) or not installed(*CORE):
+        return False
+    from assistant.knowledge.index import addresses
+
+    return any(not house.own(address) for address in addresses(load_config().folder / "index"))
 
 
 def _open(house: Any = None) -> tuple[Any, Any]:

@@ -117,6 +117,10 @@ class Index:
         number = self.by_id.get(id)
         return None if number is None else self.passages[number]
 
+    def one_of_each_source(self) -> list[Document]:
+        """A document of each source."""
+        return self.store.one_of_each_source()
+
     def sources(self) -> list[SourceState]:
         """What is known of each version of each source."""
         return self.store.sources()
@@ -134,6 +138,18 @@ def current_generation(root: Path) -> Path | None:
         return None
     folder = root / name
     return folder if folder.is_dir() else None
+
+
+def addresses(root: Path) -> list[str]:
+    """The address of one document of each source of the generation that holds now; none before the first."""
+    folder = current_generation(root)
+    if folder is None:
+        return []
+    store = Store(folder / "text.db")
+    try:
+        return [one.metadata.address for one in store.one_of_each_source()]
+    finally:
+        store.close()
 
 
 def open_index(root: Path) -> Index:

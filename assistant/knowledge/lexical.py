@@ -90,11 +90,18 @@ def _stemmer(name: str) -> Any:
     return snowballstemmer.stemmer(name)
 
 
+COLUMNS = ("data", "indices", "indptr")
+"""The arrays of an index: scores, the texts that have them, and where those of each token begin."""
+
+
 class Bm25:
     """A BM25 index (bm25s, Lucene's variant) of tokenised texts, in their order."""
 
-    def __init__(self, index: Any, vocabulary: dict[str, int], size: int) -> None:
+    def __init__(
+        self, index: Any, vocabulary: dict[str, int], size: int, columns: Mapping[str, Any] | None = None
+    ) -> None:
         self._index = index
+        self._columns = columns if columns is not None else getattr(index, "scores", {})
         self._vocabulary = vocabulary
         self.size = size
 
@@ -123,13 +130,16 @@ class Bm25:
     @classmethod
     def load(cls, folder: Path, size: int) -> Bm25:
         """Read an index of `size` texts that `save` wrote; nothing was written for texts without tokens."""
-        need("bm25s")
-        import bm25s
+        import json
+
+        import numpy as np
 
         if not (folder / "params.index.json").is_file():
             return cls(None, {}, size)
-        index = bm25s.BM25.load(str(folder), mmap=True, load_corpus=False)
-        return cls(index, dict(index.vocab_dict), size)
+        # The package is not imported to read its files: what it imports costs more than they do.
+        vocabulary = json.loads((folder / "vocab.index.json").read_text("utf-8"))
+        columns = {name: np.load(folder / f"{name}.csc.index.npy", mmap_mode="r") for name in COLUMNS}
+        return cls(None, vocabulary, size, columns)
 
     def scores(self, query: Sequence[str] | Mapping[str, float]) -> NDArray[np.float32]:
         """The score of every text, shape (size,).
@@ -145,7 +155,7 @@ class Bm25:
             position = self._vocabulary.get(token)
             if position is not None:
                 # The index holds, token by token, the texts that have it and what it adds to their scores.
-                columns = self._index.scores
+                columns = self._columns
                 start, end = int(columns["indptr"][position]), int(columns["indptr"][position + 1])
                 scores[columns["indices"][start:end]] += weight * columns["data"][start:end]
         return scores
@@ -161,7 +171,7 @@ class Bm25:
         position = self._vocabulary.get(token)
         if position is None:
             return np.empty(0, dtype=np.int64)
-        columns = self._index.scores
+        columns = self._columns
         start, end = int(columns["indptr"][position]), int(columns["indptr"][position + 1])
         return np.asarray(columns["indices"][start:end], dtype=np.int64)
 
@@ -170,5 +180,5 @@ class Bm25:
         position = self._vocabulary.get(token)
         if position is None:
             return math.log(self.size + 1)
-        starts = self._index.scores["indptr"]
+        starts = self._columns["indptr"]
         return math.log((self.size + 1) / (int(starts[position + 1]) - int(starts[position]) + 0.5))

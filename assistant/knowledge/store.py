@@ -110,6 +110,11 @@ class Store:
         row = self._db.execute("SELECT content FROM document WHERE key = ?", (key,)).fetchone()
         return _document(row[0]) if row else None
 
+    def one_of_each_source(self) -> list[Document]:
+        """A document of each source."""
+        rows = self._db.execute("SELECT content, min(key) FROM document GROUP BY source")
+        return [_document(content) for content, _ in rows]
+
     def documents(self) -> Iterator[tuple[str, Document]]:
         """Every document with its key."""
         for key, content in self._db.execute("SELECT key, content FROM document ORDER BY source, version, id"):

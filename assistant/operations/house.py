@@ -111,6 +111,11 @@ class House:
         self._read: _Rules | None = None
         self._lock = threading.Lock()
 
+    def own(self, address: str) -> bool:
+        """Whether a document is one of its rules or of its documentation, by the address of its file."""
+        place = Path(address.partition("#")[0]).resolve()
+        return any(place.is_relative_to(folder.resolve()) for folder in (self.docs, self.config.rules_folder) if folder)
+
     def know(self, documents: DocumentVersions) -> None:
         """Let versions of documents be compared: an index was opened."""
         self._documents = documents

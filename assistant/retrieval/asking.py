@@ -15,10 +15,17 @@ from assistant.knowledge.lexicon import Lexicon
 _WORD = re.compile(r"[^\W_]+(?:[-_./'’][^\W_]+)*")
 _PIECE = re.compile(r"[^\W_]{2,}")
 _DEFINITION = re.compile(
-    r"(?i)^\s*(?:what (?:is|are)|what does|what do|qu'est-ce qu(?:e|'est)|que (?:signifie|veut dire)|c'est quoi|"
-    r"wat (?:is|zijn|betekent)|define|explain)\s+(?:an?\s|the\s|l['’]|une?\s|les?\s|la\s|de\s|het\s|een\s)?"
+    r"(?i)^\s*(?:what (?:is|are) (?:meant by|(?:the )?(?:definition|meaning) of)|what (?:is|are)|what does|what do|"
+    r"qu'est-ce qu(?:e|'est)|que (?:signifie|veut dire)|qu'entend-on par|c'est quoi|"
+    r"wat (?:is|zijn) de (?:definitie|betekenis) van|wat (?:is|zijn|betekent)|define|explain)"
+    r"\s+(?:an?\s|the\s|l['’]|une?\s|les?\s|la\s|de\s|het\s|een\s)?"
     r"(.+?)(?:\s+(?:mean|means|do))?(?:\s+(?:in|within|dans|binnen)\s.+?)?\s*\?*\s*$"
 )
+_MEANING = re.compile(
+    r"(?i)\b(?:meant by|(?:definition|meaning) of|mean|means|signifie|veut dire|entend-on par|betekent|"
+    r"(?:definitie|betekenis) van)\b"
+)
+"""What says that a definition is asked for, and is no word of it."""
 _NEUTRAL = (CODE_MARK, CONCEPT_MARK)
 
 SAME_FORM = 0.7
@@ -79,7 +86,7 @@ class Asked:
         self._alike = {spoken: self._written_alike(spoken) for spoken in LANGUAGES if spoken != language}
         self.terms = tuple(
             Term(token=token, weight=bm25.rarity(token) * _importance(token), others=self._others(token))
-            for token in asked_tokens(question, self._own)
+            for token in asked_tokens(_MEANING.sub(" ", question) if self.subject else question, self._own)
         )
 
     def query(self, spoken: str | None) -> dict[str, float]:

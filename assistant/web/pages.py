@@ -20,6 +20,7 @@ from assistant.chat.answer import Answer
 from assistant.chat.assistant import Assistant
 from assistant.chat.attachments import LARGEST, SOURCE, open_attachments
 from assistant.chat.log import Log
+from assistant.chat.question import LONGEST_QUESTION, has_words
 from assistant.config import AssistantConfig
 from assistant.retrieval.query import Filters
 from assistant.web.addresses import UPLOAD
@@ -33,7 +34,6 @@ from energycomm.console.view import COOKIE_LANGUAGE
 from energycomm.errors import UserError
 from energycomm.texts.catalogues import LANGUAGES
 
-LONGEST_QUESTION = 2_000
 MOST_QUESTIONS = 200
 """Questions of a conversation."""
 SMALL_BODY = 64 << 10
@@ -168,7 +168,7 @@ class _Chat:
         """Take a question; what comes back fetches its answer."""
         visit, words = Visit(request), words_of(request, self.pages.otherwise)
         name, question = conversation_of(request, conversation) or new_conversation(), question.strip()
-        if not question:
+        if not has_words(question):
             return self._refused(request, words.t("Type a question."))
         if len(question) > LONGEST_QUESTION:
             long = words.t(

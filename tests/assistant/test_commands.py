@@ -87,6 +87,17 @@ def test_a_question_outside_the_documents_is_refused_honestly(
     assert capsys.readouterr().out.startswith("Je ne sais pas")
 
 
+@pytest.mark.parametrize(
+    ("question", "told"), [("???", "has no word"), ("why " * 501, "has 2003 characters; expected are at most 2000")]
+)
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_what_is_no_question_is_refused_with_what_is_expected(
+    command: str, question: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["assistant", command, question]) == ExitCode.USAGE
+    assert told in capsys.readouterr().err
+
+
 def test_an_answer_can_be_rated_from_the_command_line(
     indexed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

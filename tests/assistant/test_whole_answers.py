@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.chat.answertype import asked_type, holds
+from assistant.chat.answertype import asked_type, denies_alike, holds
 from assistant.chat.composer import choose_evidence, compose
 from assistant.chat.parts import parts_of
 from assistant.chat.scorer import PlainScorer
@@ -45,7 +45,8 @@ def quoted(of: Passage, words: str, *, listed: bool = False, next_: Passage | No
 
 MENU = passage(
     "The canteen opens at noon. It closes at two. Every day it serves the following:\n\n- soup\n- bread and cheese\n\n"
-    "Guests pay at the desk.\n\nThe kitchen answers with:\n\nThe menu of the week",
+    "Guests pay at the desk.\n\nThe kitchen answers with:\n\nThe menu of the week\n\n"
+    "A pot boils over. When this happens, the cook is called.\n\nPrices:\n\nsoup | 3 euros\nbread | 1 euro",
     start=40,
 )
 
@@ -62,6 +63,8 @@ MENU = passage(
         ("The canteen opens at noon.", ["The canteen opens at noon."]),
         ("Guests pay at the desk.", ["Guests pay at the desk."]),
         ("The kitchen answers with:", ["The kitchen answers with:", "The menu of the week"]),
+        ("When this happens, the cook is called.", ["A pot boils over.", "When this happens, the cook is called."]),
+        ("Prices:", ["Prices:", "soup | 3 euros", "bread | 1 euro"]),
     ],
 )
 def test_a_sentence_brings_what_it_cannot_be_read_without(words: str, whole: list[str]) -> None:
@@ -70,6 +73,8 @@ def test_a_sentence_brings_what_it_cannot_be_read_without(words: str, whole: lis
 
 def test_an_item_brings_the_others_where_a_list_was_asked_for() -> None:
     assert quoted(MENU, "- soup", listed=True) == ["Every day it serves the following:", "- soup", "- bread and cheese"]
+    assert quoted(MENU, "soup | 3 euros", listed=True) == ["soup | 3 euros", "bread | 1 euro"]
+    assert quoted(MENU, "soup | 3 euros") == ["soup | 3 euros"]
     assert quoted(MENU, "It closes at two.", listed=True)[1:] == [
         "Every day it serves the following:", "- soup", "- bread and cheese"
     ]  # fmt: skip
@@ -97,6 +102,12 @@ def test_a_list_goes_on_in_the_passage_behind() -> None:
         ("What does a copy cost?", "A copy costs € 3.", "A copy is made within 3 days."),
         ("Which error code is returned?", "It returns ENV_CRC.", "It returns an error."),
         ("Who repairs it?", "The grid operator repairs it.", "It is repaired within 5 days."),
+        ("Who collects it?", "It is collected by PSO.", "It is collected at noon."),
+        ("Who suspends a service provider?", "The regulator suspends it.", "A service provider is suspended here."),
+        ("Within how many hours is it mended?", "It is mended within 5 hours.", "This process may be used to mend it."),
+        ("What is the maximum length of a name?", "A name has at most 40 letters.", "Minimum length of a name: 12."),
+        ("How many test users may there be?", "There may be 5 test users.", "The test user with number 901 is used."),
+        ("Which value means closed?", "D02 means closed.", "The meter is then closed."),
     ],
 )
 def test_a_text_on_the_topic_is_no_answer_of_another_type(question: str, fits: str, misses: str) -> None:
@@ -124,6 +135,33 @@ def test_the_sentence_with_the_type_that_is_asked_for_is_quoted_and_no_other() -
     text = "An error report is made available to the sender of the report. It stays available for 30 days."
     assert answered("How long is an error report available?", text)[-1] == "It stays available for 30 days."
     assert answered("Who gets an error report?", text) == [text.partition(" It ")[0]]
+
+
+def test_what_is_counted_is_named_in_a_row_or_above_it() -> None:
+    assert holds("How many letters may a name have?", "name | 40", heads="field | most letters")
+    assert not holds("How many letters may a name have?", "name | 40", heads="field | page")
+
+
+def test_what_does_not_happen_is_not_answered_by_what_does() -> None:
+    text = (
+        "If the point exists but nobody is known there, 403 is the response. "
+        "If the point does not exist, 404 is the response."
+    )
+    assert answered("Which response comes if the point does not exist?", text) == [text.partition("response. ")[2]]
+    assert denies_alike("Which response comes if the point exists?", text) is None
+
+
+def test_a_definition_is_answered_by_the_sentence_that_defines() -> None:
+    text = (
+        "Suspension is done by an operator who is entitled to it. "
+        "Suspension: the activity of a party pauses for a time."
+    )
+    for question in (
+        "What is meant by suspension?",
+        "What is the definition of suspension?",
+        "What does suspension mean?",
+    ):
+        assert answered(question, text)[0] == text.partition("to it. ")[2], question
 
 
 def test_a_second_sentence_comes_where_it_names_what_the_first_does_not() -> None:

@@ -159,7 +159,8 @@ def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace
 
 
 def _instructions(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
-    return instructions.compare(folder / "instructions", found, int(asked.counted * 1e6))
+    size, points, months = int(asked.counted * 1e6), asked.worker_points, asked.worker_months
+    return instructions.compare(folder / "instructions", found, size, points, months)
 
 
 def _processes(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:

@@ -12,7 +12,7 @@ from lxml.etree import XMLSyntaxError
 
 from benchmarks import browsing, bulk, cluster, daemon, growth, memory, processes, rules_alone, workers
 from benchmarks.__main__ import SECTIONS, main
-from benchmarks.instructions import counted
+from benchmarks.instructions import counted, inside, plain
 from benchmarks.material import bare_parse, bare_parse_of_pieces, contents, flat, mixed
 from benchmarks.paced import Paced
 from benchmarks.page import PAGE, fill, origin, sections
@@ -67,9 +67,22 @@ def test_every_clock_of_the_stages_counts(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_instructions_of_a_file_grow_with_it_and_are_the_same_again(tmp_path: Path) -> None:
     program("valgrind", "valgrind")
-    one, again = (counted(tmp_path / name, "C15", 100_000) for name in ("one", "again"))
-    assert again == pytest.approx(one, rel=0.01)
-    assert counted(tmp_path / "more", "C15", 300_000) == pytest.approx(3 * one, rel=0.1)
+    little, more = (plain(tmp_path / str(size), "C15", size) for size in (100_000, 300_000))
+    one, again = counted(tmp_path / "one", ["parse", "parse"], little, sqlite_urls(tmp_path)())
+    assert again.all == pytest.approx(one.all, rel=0.01)
+    (three,) = counted(tmp_path / "more", ["parse"], more, f"sqlite:///{tmp_path}/more.db")
+    assert three.all == pytest.approx(3 * one.all, rel=0.1)
+    assert three.digest == 0, "a parse digests nothing"
+
+
+def test_what_a_library_executes_itself_is_told_from_what_others_do() -> None:
+    """As callgrind writes it: paths by number once they are known, the cost of a call apart."""
+    text = (
+        "ob=(1) /usr/lib/libcrypto.so.3\nfn=(1) sha256\n0 100\n+3 20\ncob=(2) /usr/lib/libc.so.6\ncfn=(2) memcpy\n"
+        "calls=2 0\n* 5000\n0 3\n\nob=(2)\nfn=(2)\n0 5000\n\nob=(3) /usr/lib/python\nfn=(3) digest\n"
+        "cob=(1)\ncfn=(1)\ncalls=1 0\n0 5123\n7 9\n\nob=(1)\nfn=(4) other\n0 4\ntotals: 5136\n"
+    )
+    assert (inside(text, "libcrypto"), inside(text, "libc.so"), inside(text, "/usr/lib")) == (127, 5000, 5136)
 
 
 def test_the_page_has_a_place_for_the_figures_of_every_section(tmp_path: Path) -> None:

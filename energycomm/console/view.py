@@ -6,7 +6,7 @@ import re
 from datetime import date, datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 

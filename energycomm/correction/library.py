@@ -158,9 +158,10 @@ def _heading(file: Path, changed: int) -> Heading:
     except (OSError, SyntaxError, ValueError):
         return Heading(_name(file))
     told: dict[str, object] = {}
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        called = call.func.id if isinstance(call.func, ast.Name) else ""
         for one in call.keywords:
-            if (call.func.id, one.arg) in (("Script", "title"), ("Selection", "states")):  # type: ignore[attr-defined]
+            if f"{called}.{one.arg}" in ("Script.title", "Selection.states"):
                 with suppress(ValueError):
                     told[str(one.arg)] = ast.literal_eval(one.value)
     title, states = told.get("title", ""), told.get("states", ())

@@ -18,6 +18,7 @@ from energycomm.console import view
 from energycomm.documentation.texts import CATALOGUES, RULES, needed
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.rule import Rule
+from energycomm.engine.told_comments import Commented
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.declaration import Declared
 from energycomm.texts.catalogues import Folders, translate_plural, translate_sentence
@@ -150,7 +151,7 @@ def test_no_page_says_anything_that_is_not_translated(
         found = label(self, language)
         return f"{BEGIN}{found}{END}" if found != label(self, "en") or found == "Index" else found
 
-    def commented(self: view.Words, finding: view.Commented, catalogue: Catalogue) -> str:
+    def commented(self: view.Words, finding: Commented, catalogue: Catalogue) -> str:
         found = comment(self, finding, catalogue)
         return f"{BEGIN}{found}{END}" if found != finding.comment else found
 

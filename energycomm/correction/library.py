@@ -150,6 +150,10 @@ def script_headings(folder: Path | None = None) -> list[Heading]:
     return [found[name] for name in sorted(found)]
 
 
+_TOLD = {"Script": "title", "Selection": "states"}
+"""What is made in a script -> its field that is told."""
+
+
 @cache
 def _heading(file: Path, changed: int) -> Heading:
     """The heading of a file that was changed at some time; of what is no Python its name alone."""
@@ -158,11 +162,12 @@ def _heading(file: Path, changed: int) -> Heading:
     except (OSError, SyntaxError, ValueError):
         return Heading(_name(file))
     told: dict[str, object] = {}
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-        for one in call.keywords:
-            if (call.func.id, one.arg) in (("Script", "title"), ("Selection", "states")):  # type: ignore[attr-defined]
-                with suppress(ValueError):
-                    told[str(one.arg)] = ast.literal_eval(one.value)
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            for one in call.keywords:
+                if one.arg is not None and one.arg == _TOLD.get(call.func.id):
+                    with suppress(ValueError):
+                        told[one.arg] = ast.literal_eval(one.value)
     title, states = told.get("title", ""), told.get("states", ())
     states = tuple(map(str, states)) if isinstance(states, tuple) else ()
     return Heading(_name(file), title if isinstance(title, str) else "", states)

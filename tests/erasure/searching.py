@@ -37,8 +37,8 @@ def unpacked(content: bytes) -> bytes | None:
 def inside(content: bytes) -> Iterator[bytes]:
     """A content, and what it holds packed or in zips."""
     yield content
-    if (opened := unpacked(content)) is not None:
-        yield from inside(opened)
+    if (clear := unpacked(content)) is not None:
+        yield from inside(clear)
     if content.startswith(b"PK\x03\x04"):
         with zipfile.ZipFile(io.BytesIO(content)) as opened:
             for name in opened.namelist():

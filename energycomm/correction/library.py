@@ -150,6 +150,10 @@ def script_headings(folder: Path | None = None) -> list[Heading]:
     return [found[name] for name in sorted(found)]
 
 
+_TOLD = {"Script": "title", "Selection": "states"}
+"""What is made in a script -> its field that is told."""
+
+
 @cache
 def _heading(file: Path, changed: int) -> Heading:
     """The heading of a file that was changed at some time; of what is no Python its name alone."""
@@ -158,12 +162,12 @@ def _heading(file: Path, changed: int) -> Heading:
     except (OSError, SyntaxError, ValueError):
         return Heading(_name(file))
     told: dict[str, object] = {}
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        called = call.func.id if isinstance(call.func, ast.Name) else ""
-        for one in call.keywords:
-            if f"{called}.{one.arg}" in ("Script.title", "Selection.states"):
-                with suppress(ValueError):
-                    told[str(one.arg)] = ast.literal_eval(one.value)
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            for one in call.keywords:
+                if one.arg is not None and one.arg == _TOLD.get(call.func.id):
+                    with suppress(ValueError):
+                        told[one.arg] = ast.literal_eval(one.value)
     title, states = told.get("title", ""), told.get("states", ())
     states = tuple(map(str, states)) if isinstance(states, tuple) else ()
     return Heading(_name(file), title if isinstance(title, str) else "", states)

@@ -205,6 +205,45 @@ def test_a_consultants_hour_with_the_assistant(page: Any, site: Site, pictures: 
     page.wait_for_url("**/login?then=/assistant/")
 
 
+def test_a_question_that_is_not_asked_yet_is_not_lost(page: Any) -> None:
+    """By a reload, by going away and back, when it did not arrive, and while another one is under way."""
+    half = "How long are meter"
+    page.goto("/assistant/")
+    page.fill("#question", half)
+    page.reload()
+    assert page.input_value("#question") == half
+    page.goto("/tickets")
+    page.go_back()
+    page.wait_for_selector("#question")
+    assert page.input_value("#question") == half
+    page.evaluate("""() => {
+      const open = XMLHttpRequest.prototype.open;
+      XMLHttpRequest.prototype.open = function (method, url, ...rest) {
+        XMLHttpRequest.prototype.open = open;
+        open.call(this, method, url, ...rest);
+        this.send = () => this.dispatchEvent(new ProgressEvent("error"));
+      };
+    }""")
+    page.click("#asking button")
+    page.wait_for_selector("#asking .trouble")
+    assert page.input_value("#question") == half
+    page.fill("#question", "How long are meter readings kept?")
+    page.evaluate("""() => document.addEventListener("htmx:beforeSend", () => setTimeout(() => {
+      const field = document.getElementById("question");
+      field.value = "and curves?";
+      field.dispatchEvent(new Event("input"));
+    }), { once: true })""")
+    page.click("#asking button")
+    page.wait_for_selector(".turn .rating")
+    assert page.input_value("#question") == "and curves?"
+    page.fill("#question", "How long are curves kept?")
+    page.click("#asking button")
+    page.wait_for_selector(".turn + .turn .rating")
+    page.reload()
+    assert page.locator(".turn").count() == 2
+    assert page.input_value("#question") == ""
+
+
 def test_everything_is_reached_by_keyboard_with_its_name_told(page: Any) -> None:
     ask(page, "Why is a reading rejected when its index is below the one before?")
     page.get_by_text("Documents of this conversation", exact=True).click()

@@ -38,7 +38,7 @@ from energycomm.webservice import sessions, tokens
 from energycomm.webservice.domain import rows_of_market
 from energycomm.webservice.roles import Role, Scope
 from energycomm.webservice.tokens import digest
-from tests.eis.rows import put_ch_messages, row
+from tests.eis.rows import put, put_ch_messages, row
 
 
 @pytest.fixture
@@ -697,6 +697,37 @@ def test_references_of_a_filled_store_are_found_by_what_follows_their_point(
     assert found("0000202") == {f"{point}:700000202:2026-02-10"}
     assert found("ST-00") == {"ST-0004"}
     assert found("2026-02") == {f"{point}:700000202:2026-02-10"}, "a point and its days are found by the point"
+
+
+def test_titles_of_tickets_of_a_filled_store_say_in_words_whose_fault_it_is(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At their end alone; what a person has written there, and what is as long as a title may be, stay whole."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0051")
+        migrations.upgrade(empty)
+    long = f"{'A' * 191}(missing)"
+    kept = [
+        ("grid_operator", "FR-P05: 3 messages of 3 access points (grid_operator)"),
+        ("grid_operator", "asked (grid_operator) twice"),
+        ("product", "CO-R07: 1 message of 1 access point (product)"),
+        ("missing", long),
+        ("ordering", "CO-R01 (missing)"),
+    ]
+    store = Store(empty)
+    with store.transaction() as tx:
+        for error_class, title in kept:
+            put(tx, tables.ticket, {"title": title, "error_class": error_class, "state": "open"})
+    migrations.upgrade(empty)
+    with reading(empty) as connection:
+        told = [row[0] for row in connection.execute(select(tables.ticket.c.title).order_by(tables.ticket.c.id))]
+    assert told == [
+        "FR-P05: 3 messages of 3 access points (grid operator)",
+        "asked (grid_operator) twice",
+        "CO-R07: 1 message of 1 access point (our rules)",
+        f"{'A' * 191}(missing ",
+        "CO-R01 (missing)",
+    ]
 
 
 def test_a_filled_store_of_before_is_nobodys_until_a_supplier_takes_it(

@@ -9,18 +9,36 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import zstandard
 from sqlalchemy import Engine, text
 
+import energycomm
 from energycomm.eis import tables
 from energycomm.eis.bulk import column_names, driver_of
 from energycomm.eis.database import is_sqlite, reading
 from energycomm.eis.datakeys import vault_of
 from energycomm.eis.sealing import sealed_column
 
+DICTIONARIES = Path(energycomm.__file__).parent / "eis" / "dictionaries"
+
+
+def unpacked(content: bytes) -> bytes | None:
+    """What is packed as docs/operating.md says, opened by zstd alone; None where nothing is."""
+    file = DICTIONARIES / f"{content[0] - 1}.zstd" if content else DICTIONARIES
+    if content[:1] != b"\x01" and not file.is_file():
+        return None
+    against = zstandard.ZstdCompressionDict(file.read_bytes()) if file.is_file() else None
+    try:
+        return zstandard.ZstdDecompressor(against, format=zstandard.FORMAT_ZSTD1_MAGICLESS).decompress(content[1:])
+    except (zstandard.ZstdError, MemoryError):
+        return None
+
 
 def inside(content: bytes) -> Iterator[bytes]:
-    """A content, and what zips in it hold."""
+    """A content, and what it holds packed or in zips."""
     yield content
+    if (clear := unpacked(content)) is not None:
+        yield from inside(clear)
     if content.startswith(b"PK\x03\x04"):
         with zipfile.ZipFile(io.BytesIO(content)) as opened:
             for name in opened.namelist():

@@ -17,7 +17,7 @@ from energycomm.backup import backups, making
 from energycomm.bulk.backfilling import BackfillQuestion, lacking
 from energycomm.bulk.workers import Processes
 from energycomm.correction.impact import question
-from energycomm.eis import tables
+from energycomm.eis import packing, tables
 from energycomm.eis.auditchain import verify as verify_audit
 from energycomm.eis.comparison import canonical
 from energycomm.eis.database import opened
@@ -54,7 +54,7 @@ from tests.erasure.left import (
     mine,
     request,
 )
-from tests.erasure.searching import in_archives, in_values, on_disk
+from tests.erasure.searching import in_archives, in_values, inside, on_disk
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, head, reading, start
 
@@ -337,6 +337,16 @@ def test_a_restore_of_an_older_backup_erases_again(french: Place, tmp_path: Path
         assert answer.code == 0, answer.err
     assert searched(french, MOREL)[0] == []
     assert backups.erased_since(tmp_path / "backups", old.manifest.store) == list(new.manifest.erasures)
+
+
+@pytest.mark.parametrize("dictionary", [None, packing.TEXTS, packing.STATES, packing.PARTS])
+def test_the_search_opens_what_is_packed_without_the_program(dictionary: int | None) -> None:
+    """Else it would find nothing where everything is."""
+    content = f"<name>{' '.join(MOREL)}</name>".encode() * 20
+    packed = packing.pack(content, dictionary)
+    assert content not in packed
+    assert content in inside(packed)
+    assert list(inside(b"plain")) == [b"plain"]
 
 
 def test_archives_are_written_anew_and_come_back_without_the_customer(french: Place) -> None:

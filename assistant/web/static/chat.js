@@ -78,10 +78,24 @@ function refuse(element, text) {
   said.textContent = text;
 }
 
+// What is typed and not asked yet outlives a reload, a way back, and a question that did not arrive: this tab keeps it.
+const question = document.getElementById("question");
+const HALF = "half a question";
+let asked = "";
+const keep = () => (question.value ? sessionStorage.setItem(HALF, question.value) : sessionStorage.removeItem(HALF));
+if (question) {
+  question.value ||= sessionStorage.getItem(HALF) ?? "";
+  question.addEventListener("input", keep);
+}
+document.addEventListener("htmx:beforeSend", (event) => {
+  if (event.detail.elt.id === "asking") asked = question.value;
+});
+document.addEventListener("htmx:sendError", (event) => refuse(event.detail.elt, told.dataset.failed));
+
 document.addEventListener("htmx:afterRequest", (event) => {
-  if (event.detail.elt.id !== "asking" || event.detail.xhr.status >= 400) return;
-  const question = document.getElementById("question");
-  question.value = "";
+  if (event.detail.elt.id !== "asking" || !event.detail.successful) return;
+  if (question.value === asked) question.value = ""; // else the next one is being typed
+  keep();
   event.detail.elt.querySelectorAll(".trouble").forEach((one) => one.remove());
   const hint = document.getElementById("hint");
   if (hint) hint.remove();

@@ -291,7 +291,8 @@ class Config(BaseSettings):
         description="Percent by which the sum of a curve may differ from the rise of the indexes of the same days.",
     )
     language: Literal["en", "fr", "nl"] = Field(
-        default="en", description="Language of the console and of tables, where the reader asks for none."
+        default="en",
+        description="Language of the console, the command line and tables, where the reader asks for none.",
     )
     log_format: Literal["text", "json"] = Field(default="text", description="Form of the log on standard error.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(

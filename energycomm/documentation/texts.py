@@ -342,6 +342,9 @@ def declared() -> Iterator[Text]:
             *(BLOCKING | NOTED).values(),
             *(text for side in SIDES.values() for text in (side, f"{{0}} of the {side}")),
         ),
+        "what an action rule asks": (
+            *("notify the back office: {0}", "store; notify the back office: {0}", "wait for {0}"),
+        ),
         "classes of data": (one.holds for one in CLASSES),
         "what the system says": STRERRORS,
         "kinds found": finding.KINDS,

@@ -186,8 +186,13 @@ MISTAKES = {
 """What cannot be done -> its exit code."""
 
 
+DATA = re.compile(r"(source|bron): .*|.*\bFR-C09\b.*")
+"""The title of a public document; what a rule of France found, which Dutch readers see in English."""
+
+
 def left_in_english(said: tuple[str, str]) -> list[str]:
-    return [line.strip() for text in said for line in text.split("\n") if english(re.sub(r"[│┃]", "\n", line))]
+    lines = (line.strip() for text in said for line in text.split("\n"))
+    return [line for line in lines if not DATA.fullmatch(line) and english(line)]
 
 
 @pytest.mark.parametrize("language", ["fr", "nl"])
@@ -243,10 +248,6 @@ def test_where_nobody_chose_the_configuration_says_the_language(tmp_path: Path, 
     assert "Options :" in run("message --help", "fr")[0]
     (tmp_path / "energycomm.toml").write_text('language = "xx"\n', "utf-8")
     assert "Options:" in run("message --help", "C")[0]
-
-
-def test_a_list_is_sorted_by_the_column_that_the_reader_sees(run: Run) -> None:
-    assert run("rules list --market fr --tsv", "fr")[0] == run("rules list --market fr --tsv", "en")[0]
 
 
 def test_what_a_person_wrote_is_not_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -277,6 +277,6 @@ def test_english_loads_no_catalogue(run: Run, monkeypatch: pytest.MonkeyPatch) -
 def test_typer_says_nothing_that_is_not_known() -> None:
     """Its own help of an option stands in every command."""
     command = typer.main.get_command(cli.app)
-    shown = command.get_help_option(typer.Context(command))
-    assert shown is not None
-    assert shown.help == "Show this message and exit."
+    option = command.get_help_option(typer.Context(command))
+    assert option is not None
+    assert option.help == "Show this message and exit."

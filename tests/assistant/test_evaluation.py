@@ -75,9 +75,18 @@ def test_foreign_questions_are_forty_of_every_kind_and_half_of_them_is_hidden() 
     assert sum(int(q.twin[1:]) % 2 == 0 for q in questions) == 20
 
 
-def test_every_foreign_answer_stands_where_its_author_says(shared: Path) -> None:
+def test_a_second_set_on_the_same_documents_has_other_questions() -> None:
+    first = forms.read(QUESTIONS / "foreign.jsonl", forms.TestQuestion)
+    second = forms.read(QUESTIONS / "foreign_second.jsonl", forms.TestQuestion)
+    assert Counter(q.twin[0] for q in second) == {"g": 40, "h": 20, "k": 20}
+    assert len({q.question for q in second} - {q.question for q in first}) == 80
+    assert all(bool(q.answers and q.relevant) != (q.kind == "unanswerable") for q in second)
+
+
+@pytest.mark.parametrize("name", ["foreign", "foreign_second"])
+def test_every_foreign_answer_stands_where_its_author_says(shared: Path, name: str) -> None:
     pages = list((shared / "assistant" / "data" / "energy_docs").rglob("*.md"))
-    for question in forms.read(QUESTIONS / "foreign.jsonl", forms.TestQuestion):
+    for question in forms.read(QUESTIONS / f"{name}.jsonl", forms.TestQuestion):
         named = [page for page in pages if any(page.as_posix().endswith(r.document or "?") for r in question.relevant)]
         text = normal(" ".join(page.read_text("utf-8") for page in named))
         for spellings in question.answers:

@@ -221,3 +221,34 @@ def test_the_version_stands_beside_each_quotation_where_versions_differ(tmp_path
     one = asked.ask("Within how many days is a switch request answered?", Filters(versions=("2025-08",))).text
     assert "two working days" in one
     assert "version" not in one
+
+
+def test_another_houses_documents_come_before_a_likeness_with_our_documentation(
+    tmp_path: Path, embedder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from assistant.chat.assistant import Assistant
+    from assistant.chat.confidence import Confidence
+    from assistant.chat.working import leans
+    from assistant.config import AssistantConfig
+    from assistant.knowledge.index import open_index, update
+    from assistant.knowledge.loaders.folder import FolderLoader
+    from assistant.operations.house import House
+    from energycomm.config import load
+
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "notices.md").write_text("# Notices\n\nA notice is a call to a party to act.\n", "utf-8")
+    update(tmp_path / "index", [FolderLoader(tmp_path / "pages", "handbook")], embedder)
+    sure = Confidence(weights={"bias": 1.0, "unfit": -6.0}, dense_centre=0.8, threshold=0.5)
+    house = House(load())
+
+    def ask() -> Any:
+        index = open_index(tmp_path / "index")
+        config = AssistantConfig(folder=tmp_path)
+        return Assistant(config, index, embedder, PlainScorer(), confidence=sure, house=house).ask("What is a notice?")
+
+    assert "A notice is a call to a party to act." in ask().text
+    monkeypatch.setattr(house, "own", lambda address: True)
+    assert leans(ask())
+    assert not leans(Assistant(
+        AssistantConfig(folder=tmp_path), open_index(tmp_path / "index"), embedder, PlainScorer(), house=house
+    ).ask("How many rules does Belgium have for readings?"))  # fmt: skip

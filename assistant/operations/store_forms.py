@@ -19,7 +19,7 @@ from assistant.operations.family import (
     Versions,
     WhyMessage,
 )
-from assistant.operations.slots import Read, Slots, yes_no
+from assistant.operations.slots import Read, Slots, ranks, yes_no
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
     ENVELOPE_STATES,
@@ -214,8 +214,9 @@ def stored(slots: Slots) -> Read:
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
     if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
         return None  # messages by how many errors they have are not counted
+    first = ranks(slots)
     how = _how(slots, thing, by, sure=sure)
-    if how is None:
+    if how is None or (first and how not in ("top", "bottom")):
         return None
     if unknown:
         slots.take("severity")
@@ -258,6 +259,7 @@ def stored(slots: Slots) -> Read:
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
         at_least=least,
         at_most=most,
+        ranks=first,
     )
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
@@ -333,7 +335,7 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         return None, False  # codes of the rules, not of messages
     if (there or slots.has("intent", "distinct")) and slots.has("group", "type"):
         return "message", True
-    if there and slots.has("intent", "distinct", "top", "bottom") and slots.has("group", "kind"):
+    if (there or spread) and slots.has("intent", "distinct", "top", "bottom") and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
     if slots.has("unanswered") or slots.has("late"):

@@ -269,7 +269,11 @@ def _counts_as(slots: Slots, one: Match) -> bool:
         written = slots.asked.tokens[one.start].startswith("§")
         inside = any(
             other.start <= one.start and one.end <= other.end
-            for other in (*slots.of("field", "field", "source", "error_code"), *slots.of("kind"), *slots.of("subject"))
+            for other in (
+                *slots.of("field", "field", "source", "error_code"),
+                *slots.of("kind"),
+                *slots.of("subject", "code"),
+            )
         )
         beside = any(
             0 <= one.start - other.end < BESIDE or 0 <= other.start - one.end < BESIDE

@@ -123,6 +123,7 @@ def ranks(slots: Slots) -> int | None:
     if slots.has("number_is"):
         return None
     ranked = slots.of("intent", "top", "bottom", "longest")
+    ranked += slots.of("intent", "list") if ranked else []  # which three have the most
     for one in slots.of("number"):
         if (
             any(one.start == other.end or other.start == one.end for other in ranked)

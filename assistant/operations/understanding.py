@@ -181,7 +181,8 @@ class Understood(Struct, kw_only=True):
     def telling(self) -> set[int]:
         """The places of the words that an operation has to take: all but small ones and fillers."""
         filled = {place for one in self.found if one.slot == "filler" for place in range(one.start, one.end)}
-        filled -= {one.start for one in self.found if one.slot == "not"}  # can't is no can
+        denied = [one for one in self.found if one.slot == "not" and self.tokens[one.end - 1 : one.end] == ["t"]]
+        filled -= {one.start for one in denied}  # can't is no can
         return {
             place
             for place, token in enumerate(self.tokens)

@@ -214,9 +214,8 @@ def stored(slots: Slots) -> Read:
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
     if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
         return None  # messages by how many errors they have are not counted
-    first = ranks(slots)
     how = _how(slots, thing, by, sure=sure)
-    if how is None or (first and how not in ("top", "bottom")):
+    if how is None:
         return None
     if unknown:
         slots.take("severity")
@@ -229,9 +228,8 @@ def stored(slots: Slots) -> Read:
         return None
     if codes:
         slots.take("group", "code")
-        slots.take("subject", "code")
+        slots.take("subject", "code", "rule")
         slots.take("severity", "error")
-        slots.take("subject", "rule")
     gateway = slots.one("gateway") if thing == "incident" else None
     prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
     if prefix:
@@ -240,7 +238,6 @@ def stored(slots: Slots) -> Read:
         slots.take("severity", "error")
         slots.take("intent", "began")
         slots.take("field", "error_code")
-    code = gateway or (codes[0] if codes else prefix)
     least, most = _bounds(slots, by)
     plan = Stored(
         thing=thing,
@@ -250,7 +247,7 @@ def stored(slots: Slots) -> Read:
         markets=_markets(slots),
         kinds=tuple(slots.take("kind")),
         types=tuple(slots.take("type")),
-        code=code,
+        code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
         severity=_severity(slots, how, by, coded=bool(codes) or bool(prefix)),  # type: ignore[arg-type]
         access_point=slots.one("point"),
@@ -259,7 +256,7 @@ def stored(slots: Slots) -> Read:
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
         at_least=least,
         at_most=most,
-        ranks=first,
+        ranks=ranks(slots) if how in ("top", "bottom") else None,
     )
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")

@@ -103,13 +103,17 @@ _TYPED: tuple[tuple[str, Attribute], ...] = (
 """Restrictions that name a value -> the attribute that has to be it."""
 
 
+_TOLD = ("class", "field", "error_code", "severity")
+"""What every rule that judges has: a rule without it is one that does not judge."""
+
+
 def _named(rule: Rule, where: RuleFilter) -> bool:
     """Values, what has to be there, what has to be absent, and what is denied."""
     wanted = ((attribute, getattr(where, name)) for name, attribute in _TYPED)
     return (
         all(value is None or is_one(rule, attribute, value) for attribute, value in wanted)
         and all(values(rule, attribute) for attribute in where.having)
-        and all(applicable(rule, attribute) and not values(rule, attribute) for attribute in where.missing)
+        and all((applicable(rule, one) or one in _TOLD) and not values(rule, one) for one in where.missing)
         and all(applicable(rule, one.attribute) and not is_one(rule, one.attribute, one.value) for one in where.unlike)
     )
 

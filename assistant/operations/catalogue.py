@@ -23,7 +23,7 @@ from assistant.operations.family import (
     Rules,
 )
 from assistant.operations.wording import market_name, say
-from assistant.operations.worked import MOST_ROWS, Proof, Table, Worked
+from assistant.operations.worked import MOST_ROWS, Proof, Table, Worked, ranked
 from energycomm.correction.difference import differences
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import COMMON, CodeEntry
@@ -185,9 +185,13 @@ def _groups_answer(
     elif plan.how in ("top", "bottom") and ordered:
         best = [name for name, number in ordered if number == ordered[0][1]]
         named = [market_name(name, language) for name in best] if by == "market" else best
+        ordered = ranked(ordered, plan.ranks)
+        table = Table(columns=(by, "rules"), rows=tuple((name, str(number)) for name, number in ordered))
         sentence = say(
             language, "top", name=", ".join(named), n=ordered[0][1], thing=say(language, "what_rule"), where=where
         )
+        if plan.ranks:
+            sentence = say(language, "ranks", names=", ".join(f"{name} ({n})" for name, n in ordered), where=where)
         given = (*best, ordered[0][1])
     return Worked(sentence=sentence, table=table if ordered else None, proofs=proofs, values=given, note=note)
 

@@ -14,7 +14,7 @@ from assistant.operations.conditions import (
     without_markets,
 )
 from assistant.operations.family import Attribute, OnlyThere, RuleFilter, Rules
-from assistant.operations.slots import Asking, Read, Slots, yes_no
+from assistant.operations.slots import Asking, Read, Slots, ranks, yes_no
 from assistant.operations.vocabulary import Match
 
 ELSEWHERE = (
@@ -99,6 +99,8 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
     only = [
         one for one in heads if one.attribute in ("ebix", "repair", "set", "class", "file", "source", "field", "kind")
     ]
+    if at is None and slots.has("intent", "top", "bottom") and {one.attribute for one in heads} == {"kind"}:
+        return any(slots.has(one) for one in ("class", "ebix_reason", "severity", "set"))  # most messages are of it
     restricting = ("market", "class", "ebix_reason", "prefix", "severity", "set", "stage", "direction")
     return bool(
         tokens and (only or slots.has("set") or ((heads or spoken) and any(slots.has(one) for one in restricting)))
@@ -161,7 +163,7 @@ def _asked(
     slots: Slots, where: RuleFilter, head: Mention | None, at: int | None, *, lacking: bool, two: bool
 ) -> Rules | None:
     """What is asked of the rules: a list, a number, a yes, values of an attribute."""
-    sized = slots.has("number_is")
+    sized, first = slots.has("number_is"), ranks(slots)
     count, top = bool(slots.take("intent", "count")), bool(slots.take("intent", "top", "more")) and not sized
     bottom = bool(slots.take("intent", "bottom", "fewer")) and not sized
     if slots.take("longest"):
@@ -187,7 +189,8 @@ def _asked(
         slots.used.add(at + 1)  # rules that name a script
         return Rules(where=where, how="count" if count else "list")
     _mark(slots, head)
-    return _grouped(where, head, count=count, top=top, bottom=bottom, lacking=lacking, bounded=(least, most))
+    found = _grouped(where, head, count=count, top=top, bottom=bottom, lacking=lacking, bounded=(least, most))
+    return replace(found, ranks=first) if found.how in ("top", "bottom") else None if first else found
 
 
 def _mark(slots: Slots, head: Mention) -> None:

@@ -46,7 +46,7 @@ VALUES: dict[Attribute, tuple[str, ...]] = {
 
 OPTIONAL: frozenset[Attribute] = frozenset(("ebix", "repair", "market_code"))
 """Attributes that a rule may lack: to have one is a condition."""
-ABSENT = OPTIONAL | {"field", "error_code"}
+ABSENT = OPTIONAL | {"field", "error_code", "class"}
 """Attributes that may be denied: rules without an error code."""
 
 BESIDE = 2
@@ -61,6 +61,8 @@ ADJECTIVES = (
 
 ERRORS = (["errors"], ["erreurs"], ["fouten"])
 """Beside the word for rules: those that reject."""
+DATA = (["data"], ["donnees"], ["gegevens"], ["file"], ["files"])
+"""Behind a message type: R15 data."""
 ARTICLES = ("a", "an", "un", "une", "een")
 """By a script: one of them, not each."""
 
@@ -90,6 +92,13 @@ def mentions(slots: Slots) -> list[Mention]:
         attribute = MENTIONS.get((one.slot, one.value))
         if attribute is None or (attribute == "file" and not _noun_of_file(slots, one)):
             continue
+        if attribute == "set" and any(other.end == one.start for other in slots.of("market", "common")):
+            continue  # the common set
+        if any(
+            name.start <= one.start and one.end <= name.end and name.end - name.start > one.end - one.start
+            for name in slots.of("pointed")
+        ):
+            continue  # the responsible of the field balance responsible
         told = one.slot == "group" and one.end - one.start > 1 and not _asks(slots, one)
         before = slots.asked.tokens[one.start - 1] if one.start else ""
         by_each = one.start in each or (one.start - 1 in each and before not in ARTICLES)
@@ -178,6 +187,7 @@ def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
     told |= {"source"} if source else set()
     rest = [one for one in spoken if not _beside_value(slots, one) and one.attribute not in told]
     where["having"], where["missing"], head = _presence(slots, rest, at, where, deny=deny)
+    where["missing"] += ("severity",) if where.pop("silent") else ()  # neither warns nor rejects
     _take_days(slots, where)
     if not source:
         where["words"] = topic_of(slots, at)
@@ -203,6 +213,10 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     """Every value that a question names."""
     where["shared"] = bool(slots.take("with_common"))
     where["severity"] = _severity(slots)
+    both = {one.value for one in slots.of("severity")} == {"error", "warning"}
+    where["silent"] = (
+        both and where["severity"] is None and any(slots.denied(one, "not") for one in slots.of("severity"))
+    )
     if where["severity"] is None and not slots.has("subject", "rule", "code") and rule_place(slots) is not None:
         where["severity"] = (
             None if slots.has("severity") else "error"
@@ -212,7 +226,10 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     if where["severity"] is None and nouns and not slots.has("severity"):
         where["severity"] = "error"
         slots.mark(nouns)
-    where["markets"] = tuple(one for one in markets_of(slots) if not (where["shared"] and one == "common"))
+    together = where["shared"] or _together(slots)
+    if len(slots.values("market")) > 1 and slots.has("market", "common") and not together:
+        slots.take("intent", "both")  # of a market and of the common ones
+    where["markets"] = tuple(one for one in markets_of(slots) if not (together and one == "common"))
     _kinds(slots, where, deny=deny)
     named: tuple[tuple[str, str, Attribute | None], ...] = (
         ("error_class", "class", "class"), ("set", "set", "set"), ("repair", "script", "repair"),
@@ -231,9 +248,19 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         else:
             where[name] = one.value
         slots.take(slot, one.value)
+        if name == "flow" and slots.asked.tokens[one.end : one.end + 1] in DATA:
+            slots.used.add(one.end)
     slots.take("field", "kinds", "class", "severity", "sentence", "set", "field")
+    slots.mark(one for one in slots.of("field", "reads") if slots.asked.tokens[one.start] not in ("facts", "faits"))
     if not slots.has("state") or where["kinds"] or where["markets"]:
         slots.take("thing", "message")
+
+
+def _together(slots: Slots) -> bool:
+    """Whether "common" is said of two kinds, and not of rules: common to the start and the end of supply."""
+    common = slots.of("market", "common")
+    both = {one.start for one in slots.of("intent", "both")}
+    return len(slots.values("kind")) > 1 and len(common) == 1 and common[0].start in both
 
 
 def _counts_as(slots: Slots, one: Match) -> bool:
@@ -242,7 +269,11 @@ def _counts_as(slots: Slots, one: Match) -> bool:
         written = slots.asked.tokens[one.start].startswith("§")
         inside = any(
             other.start <= one.start and one.end <= other.end
-            for other in (*slots.of("field", "field", "source"), *slots.of("kind"))
+            for other in (
+                *slots.of("field", "field", "source", "error_code"),
+                *slots.of("kind"),
+                *slots.of("subject", "code"),
+            )
         )
         beside = any(
             0 <= one.start - other.end < BESIDE or 0 <= other.start - one.end < BESIDE
@@ -281,6 +312,14 @@ def _kinds(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     where["alone"] = bool(kinds) and not where["severity"] and (bool(slots.take("only")) or said)
     size, number = slots.of("number_is"), slots.of("number")
     counted = [one for one in slots.of("subject", "kind") if number and 0 <= one.start - number[0].end < BESIDE]
+    single = [
+        one for one in slots.of("times", "1")
+        if slots.has("only") and any(other.start == one.end for other in slots.of("subject", "kind"))
+    ]  # fmt: skip
+    if single and at is not None and at < single[0].start:
+        where["wide"] = where["narrow"] = 1
+        slots.mark([*single, *slots.of("subject", "kind")])
+        slots.take("only")
     if size and number and counted and at is not None and at < size[0].start:
         least, most = bounds(slots)
         where["wide"], where["narrow"] = least, most
@@ -305,7 +344,7 @@ def _severity(slots: Slots) -> str | None:
     """The severity; of two the one that is not denied."""
     staged = {place for one in slots.of("stage") for place in range(one.start, one.end)}
     named = [one for one in slots.of("severity") if one.start not in staged]
-    denied = {one.value for one in named if slots.denied(one, "not", "without")}
+    denied = {one.value for one in named if slots.denied(one, "not", "without", "except")}
     meant = {one.value for one in named} - denied or {"error", "warning"} - denied if named else set()
     slots.take("severity")
     if named:
@@ -338,8 +377,12 @@ def _presence(
     for one in rest:
         place = Match(one.start, one.end, "", "")
         optional = one.attribute in OPTIONAL
-        if one.each and head is None:
+        said = slots.asked.tokens[one.start - 1] if one.start else ""
+        none = deny and one.attribute in ABSENT and said in ("any", "aucun", "enig", "enkel") and _no(slots, one)
+        if one.each and head is None and not none:
             head = one
+        elif none:
+            missing.append(one.attribute)
         elif deny and one.attribute in ABSENT and (slots.denied(place, "not", "without") or _denied_after(slots, one)):
             missing.append(one.attribute)
             slots.take("intent", "without")
@@ -359,9 +402,20 @@ def _presence(
     return kept, tuple(dict.fromkeys(missing)), head
 
 
+def _no(slots: Slots, one: Mention) -> bool:
+    """Whether what stands before "any" denies it: cannot be repaired by any script."""
+    before = [other for other in slots.of_all(("not", "without")) if other.end <= one.start]
+    slots.mark(before[-1:])
+    return bool(before)
+
+
 def _denied_after(slots: Slots, one: Mention) -> bool:
     """Whether something behind a mention denies it: ebIX reason missing."""
     behind = [other for other in slots.of("without") if 0 <= other.start - one.end < BESIDE]
+    behind += [
+        other for other in slots.of("not")
+        if other.start == one.end and slots.asked.tokens[other.start] in ("nobody", "personne", "niemand", "no")
+    ]  # fmt: skip
     slots.mark(behind)
     return bool(behind)
 

@@ -21,6 +21,9 @@ MONTHS = (
     ("november", "novembre", "november", "nov"), ("december", "decembre", "december", "dec"),
 )  # fmt: skip
 _MONTH = {name: number for number, names in enumerate(MONTHS, start=1) for name in names}
+_WHOLE = "|".join(
+    sorted({name for names in MONTHS for name in names if len(name) > 3 or name in ("may", "mai", "mei")})
+)
 _NAMES = "|".join(sorted(_MONTH, key=len, reverse=True))
 _DAYS = re.compile(
     rf"\b(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})\b"
@@ -30,7 +33,19 @@ _DAYS = re.compile(
     rf"|\b(?P<ym>(?:19|20)\d{{2}}-\d{{2}})\b"
     rf"|\b(?P<m4>{_NAMES})\.?\s+(?P<y4>\d{{4}})\b"
     rf"|(?<![\d.-])(?P<y5>(?:19|20)\d{{2}})(?![\d-])"
+    rf"|\b(?:(?P<d6>\d{{1,2}})(?:st|nd|rd|th|er|e)?\s+(?:of\s+)?)?(?P<m6>{_WHOLE})\b"
 )
+_IN = re.compile(
+    r"\b(in|since|during|before|after|until|from|en|depuis|avant|apres|mois de|sinds|vanaf|tot|maand)"
+    r"\s*(?:the|last|le|het|de)?\s*$"
+)
+"""What stands before a month without its year: march is a word as well."""
+_LATELY = re.compile(
+    r"\b(?:(?:last|past|previous|laatste|afgelopen|voorbije)\s+(?P<n1>\d{1,3})|(?P<n2>\d{1,3})\s+derni?er(?:e)?s|"
+    r"past|afgelopen)\s+(?P<unit>days?|weeks?|months?|jours?|semaines?|mois|dag|dagen|week|weken|maand|maanden)\b"
+)
+_UNITS = {"d": 1, "j": 1, "w": 7, "s": 7, "m": 30}
+"""Days of a unit by its first letter, in all three languages."""
 _SINCE = re.compile(
     r"\b(since|from|as of|starting|after|depuis|a partir d\w*|apres|des|sinds|vanaf|na)\s*(?:the|le|de|l|het)?\s*$"
 )
@@ -76,8 +91,13 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
       day_first: whether 3/4/2026 can only be the third of April; otherwise both readings are given.
     """
     flat = plain(text)
-    spans = list(_spans(flat, day_first=day_first))
-    without = _DAYS.sub(f" {DAY_MARK} ", flat) if spans else flat
+    lately = _LATELY.search(flat)
+    if lately:
+        length = int(lately["n1"] or lately["n2"] or 1) * _UNITS[lately["unit"][0]]
+        since = today - timedelta(days=length)
+        return Days(since=since, until=today + timedelta(days=1)), _LATELY.sub(f" {DAY_MARK} ", flat)
+    spans = list(_spans(flat, today, day_first=day_first))
+    without = _DAYS.sub(lambda one: f" {DAY_MARK} " if _is_day(one) else one[0], flat) if spans else flat
     if not spans:
         return (_period(period, today) if period else Days()), without
     first, last = spans[0], spans[-1]
@@ -95,8 +115,21 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
     return Days(since=first.first, until=first.end, day=single, other=first.other), without
 
 
-def _spans(flat: str, *, day_first: bool) -> Iterator[_Span]:
-    for found in _DAYS.finditer(flat):
+def _is_day(found: re.Match[str]) -> bool:
+    """Whether it is a day or month: one without a year stands behind a day, or behind a word like "in"."""
+    return not found["m6"] or bool(found["d6"]) or bool(_IN.search(found.string[: found.start()]))
+
+
+def _latest(parts: dict[str, str | None], today: date) -> tuple[date, date]:
+    """The latest day or month of a name that has begun."""
+    month, day = _MONTH[parts["m6"] or ""], int(parts["d6"] or 1)
+    year = today.year - ((month, day) > (today.month, today.day))
+    first = date(year, month, day)
+    return first, first + timedelta(days=1) if parts["d6"] else _next_month(first)
+
+
+def _spans(flat: str, today: date, *, day_first: bool) -> Iterator[_Span]:
+    for found in filter(_is_day, _DAYS.finditer(flat)):
         parts = found.groupdict()
         other = None
         try:
@@ -120,6 +153,8 @@ def _spans(flat: str, *, day_first: bool) -> Iterator[_Span]:
                     map(int, parts["ym"].split("-")) if parts["ym"] else (int(parts["y4"]), _MONTH[parts["m4"]])
                 )
                 first, end = date(year, month, 1), _next_month(date(year, month, 1))
+            elif parts["m6"]:
+                first, end = _latest(parts, today)
             else:
                 first = date(int(parts["y5"]), 1, 1)
                 end = date(first.year + 1, 1, 1)

@@ -21,6 +21,7 @@ Code = Annotated[str, Meta(min_length=1, max_length=120)]
 Market = Annotated[str, Meta(pattern=r"^([A-Z]{2}|common)$")]
 Number = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
 Limit = Annotated[int, Meta(ge=1, le=1000)]
+Rank = Annotated[int, Meta(ge=1, le=1000)]
 Few = Annotated[int, Meta(ge=0, le=100_000)]
 
 Field = Literal[
@@ -133,6 +134,8 @@ class Rules(Operation, tag="rules", frozen=True, kw_only=True):
     by: Attribute | None = None
     at_least: Few | None = None
     at_most: Few | None = None
+    ranks: Rank | None = None
+    """So many of the most or the fewest; one, with those that have as many, where it is not said."""
 
 
 class RuleField(Operation, tag="rule_field", frozen=True, kw_only=True):
@@ -221,6 +224,8 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     number: Number | None = None
     at_least: Number | None = None
     at_most: Number | None = None
+    ranks: Rank | None = None
+    """So many of the most or the fewest groups."""
     limit: Limit = 200
 
 
@@ -243,9 +248,10 @@ class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):
 
 
 class Manual(Operation, tag="manual", frozen=True, kw_only=True):
-    """The documentation's own structure: a setting, a command, a code of the gateway, a word of the glossary."""
+    """The documentation's own structure: a setting, a command or an option of it, a code of the gateway, an alarm, a
+    word of the glossary."""
 
-    what: Literal["setting", "command", "code", "word", "exit_code", "field"]
+    what: Literal["setting", "command", "code", "word", "exit_code", "field", "alarm", "option"]
     how: Literal["one", "list", "count", "default", "variable", "todo", "find", "find_default"] = "one"
     name: Annotated[str, Meta(max_length=200)] = ""
     section: Annotated[str, Meta(max_length=60)] = ""

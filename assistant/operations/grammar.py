@@ -14,7 +14,17 @@ from functools import lru_cache
 from assistant.operations.catalogue_forms import only_there, rules
 from assistant.operations.family import Plan
 from assistant.operations.list_forms import code_lists
-from assistant.operations.manual_forms import codes, command, documents, kernel_field, setting, word
+from assistant.operations.manual_forms import (
+    alarm,
+    codes,
+    command,
+    documents,
+    how_to_set,
+    kernel_field,
+    option,
+    setting,
+    word,
+)
 from assistant.operations.plaintext import plain
 from assistant.operations.rule_forms import changes, compare, one_rule
 from assistant.operations.slots import Asking, Read, Slots
@@ -36,8 +46,8 @@ def plans(asked: Understood, today: date) -> Read:
       asked: the question, taken apart.
       today: the day it is asked.
     """
-    if is_order(asked):
-        return None  # an order: nothing is done for a question
+    if is_none(asked):
+        return None
     return next(readings(asked, today), None) or _stranger(asked)
 
 
@@ -70,6 +80,16 @@ def _of_either(asked: Understood) -> bool:
     of_store = of_store or any(one.slot == "state" and one.start not in refusing for one in asked.found)
     asking = asked.has("intent", "occurred", "top", "bottom", "since", "last", "when", "average", "today")
     return asked.has("severity") and not of_store and not asking
+
+
+def is_none(asked: Understood) -> bool:
+    """Whether a question is none that facts answer: an order, for which nothing is done, or one for advice.
+
+    Args:
+      asked: the question, taken apart.
+    """
+    told = {place for one in asked.found if one.slot == "todo" for place in range(one.start, one.end)}
+    return is_order(asked) or any(one.slot == "opinion" and one.start not in told for one in asked.found)
 
 
 def is_order(asked: Understood) -> bool:
@@ -160,6 +180,6 @@ def share(first: Understood, second: Understood) -> None:
 
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
-    message, point_life, compare, documents, changes, codes, setting, command, word, code_lists, one_rule, versions,
-    stored, only_there, rules, kernel_field,
+    message, point_life, compare, documents, changes, codes, alarm, option, setting, command, how_to_set, word,
+    code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
 )  # fmt: skip

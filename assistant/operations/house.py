@@ -240,14 +240,14 @@ class House:
 
     def _other_readings(self, asked: Understood) -> Iterator[tuple[Plan, ...]]:
         """Other ways to read a question whose first reading finds nothing: further operations, then the tables."""
-        if not grammar.is_order(asked):
+        if not grammar.is_none(asked):
             further = list(grammar.readings(asked, self._now().date()))[1:]
             yield from (read for read in further if isinstance(read, tuple))
         yield self._in_tables(asked)
 
     def _in_tables(self, asked: Understood) -> tuple[Plan, ...]:
         """What a table of the documentation answers, of a question that nothing else does."""
-        if grammar.is_order(asked):
+        if grammar.is_none(asked):
             return ()
         return next(((plan,) for plan in in_tables(asked) if tables.table_answer(self.docs, plan, asked.language)), ())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from difflib import get_close_matches
 from functools import lru_cache
@@ -24,6 +25,8 @@ PAGES = {
     "word": ("glossary.md", "word"),
     "exit_code": ("cli.md", "code"),
     "field": ("fields.md", "field"),
+    "alarm": ("operating.md", ""),
+    "option": ("cli.md", "argument or option"),
 }
 """What -> the page that lists them, and the head of the first column of its tables."""
 
@@ -32,6 +35,7 @@ ENOUGH = 0.7
 MOST_FOUND = 5
 """Entries that words may find; more are no answer."""
 
+_ALARM = re.compile(r"### ([A-Z]+(?:_[A-Z]+)+)")
 _SCOPE = re.compile(r"`\[([\w.]+)\]`")
 _SPLIT = re.compile(r"(?<!\\)\|")
 
@@ -67,7 +71,8 @@ def _entries(folder: Path, what: str, stamp: float) -> tuple[Entry, ...]:
     page, head = PAGES[what]
     text = (folder / page).read_text("utf-8")
     lines = text.splitlines()
-    return tuple(_sections(lines, page) if what == "command" else _rows(lines, page, head))
+    apart = {"command": _sections, "alarm": _alarms}.get(what)
+    return tuple(apart(lines, page) if apart else _rows(lines, page, head))
 
 
 def entries(folder: Path | None, what: str) -> tuple[Entry, ...]:
@@ -114,6 +119,20 @@ def _sections(lines: list[str], page: str) -> list[Entry]:
     return found
 
 
+def _alarms(lines: list[str], page: str) -> list[Entry]:
+    """The sections of alarms: what each means, and what to do."""
+    found = []
+    for number, line in enumerate(lines, start=1):
+        name = _ALARM.fullmatch(line)
+        if name:
+            below = itertools.takewhile(lambda one: not one.startswith("#"), lines[number:])
+            told = " ".join(part.strip() for part in below if part.strip()).replace("`", "").replace("*", "")
+            meaning, _, advice = told.partition("Do: ")
+            cells = (("meaning", meaning.strip()), ("what to do", advice.strip()))
+            found.append(Entry(name=name[1], cells=cells, section="Alarms", file=page, line=number))
+    return found
+
+
 def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | None:
     """One entry of the documentation, or all of a kind; None where the documentation is not there.
 
@@ -141,13 +160,15 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
             values=(len(found),) if plan.how == "count" else tuple(one.name for one in found),
         )
     if plan.how in ("find", "find_default"):
-        found = _about(known, plan.name, plan.hints)
+        found = _about(tuple(one for one in known if plan.section in ("", one.section)), plan.name, plan.hints)
         if not found:
             return None
         how = "default" if plan.how == "find_default" else "one"
         return _told(found, msgspec.structs.replace(plan, how=how), language)
     found = [one for one in named_entries(known, plan.name) if plan.section in ("", one.section)]
     found = found if plan.what == "setting" else found[:1]
+    if not found and plan.what == "code":
+        found = named_entries(entries(folder, "alarm"), plan.name)[:1]
     if not found:
         text = say(language, "no_entry", what=what, name=plan.name, like=_like(plan.name, known, language))
         return Worked(sentence=text, proofs=(Proof(text=f"docs/{page}"),))

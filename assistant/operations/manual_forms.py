@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Manual, Versions
 from assistant.operations.slots import Asking, Read, Slots
 from assistant.operations.understanding import TELLING
@@ -12,6 +13,9 @@ from assistant.operations.vocabulary import english
 PLURALS = frozenset(
     ("settings", "parametres", "reglages", "instellingen", "commands", "commandes", "commandos", "opdrachten")
 )
+
+TAKEN = frozenset(("energycomm", "take", "takes", "accept", "accepts", "support", "supports", "know", "knows", "kent"))
+"""Words that say that a command has an option."""
 
 MOST_WORDS = 6
 """Words that an entry of the documentation is looked for by."""
@@ -43,6 +47,8 @@ def codes(slots: Slots) -> Read:
     if exit_code is not None:
         return (Manual(what="exit_code", name=exit_code),)
     if gateway is not None and not slots.has("thing"):
+        slots.take("english", "alarm")
+        slots.take("topic")
         return (Manual(what="code", how="todo" if slots.take("todo") else "one", name=gateway),)
     coded = slots.has("subject", "code", "gateway") and not slots.has("stored")
     prefix = slots.one("gateway_prefix") if coded else None
@@ -97,6 +103,7 @@ def setting(slots: Slots) -> Read:
     about = bool(slots.take("subject", "setting"))
     default = bool(slots.take("intent", "default"))
     variable = bool(slots.take("subject", "variable"))
+    slots.take("field", "set" if variable else "sentence")
     use = bool(slots.take("intent", "use"))
     meant = bool(slots.take("field", "sentence"))
     slots.take("intent", "list")
@@ -152,6 +159,7 @@ def command(slots: Slots) -> Read:
     slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == "energycomm"}
     slots.take("intent", "list", "use")
     slots.take("field", "sentence")
+    before = set(slots.used)
     count = bool(slots.take("intent", "count"))
     several = any(token in PLURALS for token in slots.asked.tokens)
     beginning = slots.take("intent", "began")
@@ -162,6 +170,9 @@ def command(slots: Slots) -> Read:
         return (Manual(what="command", how=how, name=slots.asked.tokens[left[0]]),)  # type: ignore[arg-type]
     name = slots.one("command")
     if name is not None and not count:
+        if about and slots.left():
+            slots.used = before  # the name is a word of what the command does
+            return _find(slots, "command")
         return (Manual(what="command", name=name),)
     if not about:
         return None
@@ -170,6 +181,48 @@ def command(slots: Slots) -> Read:
         if slots.left() and not count
         else (Manual(what="command", how="count" if count else "list"),)
     )
+
+
+def alarm(slots: Slots) -> Read:
+    """An alarm by what it tells of; all of them, how many."""
+    others = slots.has("subject", "setting", "command", "variable", "gateway", "option", "rule") or slots.has("howto")
+    if not slots.has("subject", "alarm") or others or slots.has("intent", "default"):
+        return None
+    slots.take("subject", "alarm", "code")
+    slots.take("intent", "list", "exists")
+    slots.take("group", "code")
+    slots.take("field", "sentence")
+    if slots.take("intent", "count"):
+        return (Manual(what="alarm", how="count"),)
+    return _find(slots, "alarm") if slots.left() else (Manual(what="alarm", how="list"),)
+
+
+def option(slots: Slots) -> Read:
+    """The options of a command: all, how many, or one by what it does."""
+    named = [one for one in slots.of("command") if one.end - one.start > 1] or slots.of("command")
+    if not slots.has("subject", "option") or slots.has("subject", "setting", "rule") or not named:
+        return None
+    section = f"energycomm {named[0].value}"
+    slots.mark(named)
+    slots.take("subject", "option", "command")
+    slots.take("intent", "list", "exists", "use")
+    slots.take("field", "sentence")
+    if slots.take("intent", "count"):
+        return (Manual(what="option", how="count", section=section),)
+    words = [
+        token for place, token in enumerate(slots.asked.tokens)
+        if place not in slots.used and len(token) > 1 and not is_question_word(token) and token not in TAKEN | TELLING
+    ]  # fmt: skip
+    slots.used |= set(slots.left())
+    if not words:
+        return (Manual(what="option", how="list", section=section),)
+    return (Manual(what="option", how="find", name=" ".join(words)[:200], section=section),)
+
+
+def how_to_set(slots: Slots) -> Read:
+    """A setting by what it does, where no command does it."""
+    asks = slots.take("howto") and not slots.has("code") and not slots.has("message")
+    return _find(slots, "setting") if asks else None
 
 
 def word(slots: Slots) -> Read:

@@ -12,6 +12,7 @@ from assistant.operations.family import Plan
 from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match
 
+MOST_RANKS = 1000
 NEAR = 3
 """Words between a "not" and what it denies, at most."""
 
@@ -115,6 +116,22 @@ class Asking(Struct, frozen=True):
 
 Read = tuple[Plan, ...] | Asking | None
 """The readings of a question, what must be asked back, or None where an operation cannot answer it."""
+
+
+def ranks(slots: Slots) -> int | None:
+    """So many of the most or the fewest: top 5, the three most frequent."""
+    if slots.has("number_is"):
+        return None
+    ranked = slots.of("intent", "top", "bottom", "longest")
+    ranked += slots.of("intent", "list") if ranked else []  # which three have the most
+    for one in slots.of("number"):
+        if (
+            any(one.start == other.end or other.start == one.end for other in ranked)
+            and 0 < int(one.value) <= MOST_RANKS
+        ):
+            slots.mark([one])
+            return int(one.value)
+    return None
 
 
 def yes_no(slots: Slots) -> bool:

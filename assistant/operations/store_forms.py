@@ -19,7 +19,7 @@ from assistant.operations.family import (
     Versions,
     WhyMessage,
 )
-from assistant.operations.slots import Read, Slots, yes_no
+from assistant.operations.slots import Read, Slots, ranks, yes_no
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
     ENVELOPE_STATES,
@@ -228,9 +228,8 @@ def stored(slots: Slots) -> Read:
         return None
     if codes:
         slots.take("group", "code")
-        slots.take("subject", "code")
+        slots.take("subject", "code", "rule")
         slots.take("severity", "error")
-        slots.take("subject", "rule")
     gateway = slots.one("gateway") if thing == "incident" else None
     prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
     if prefix:
@@ -239,7 +238,6 @@ def stored(slots: Slots) -> Read:
         slots.take("severity", "error")
         slots.take("intent", "began")
         slots.take("field", "error_code")
-    code = gateway or (codes[0] if codes else prefix)
     least, most = _bounds(slots, by)
     plan = Stored(
         thing=thing,
@@ -249,7 +247,7 @@ def stored(slots: Slots) -> Read:
         markets=_markets(slots),
         kinds=tuple(slots.take("kind")),
         types=tuple(slots.take("type")),
-        code=code,
+        code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
         severity=_severity(slots, how, by, coded=bool(codes) or bool(prefix)),  # type: ignore[arg-type]
         access_point=slots.one("point"),
@@ -258,6 +256,7 @@ def stored(slots: Slots) -> Read:
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
         at_least=least,
         at_most=most,
+        ranks=ranks(slots) if how in ("top", "bottom") else None,
     )
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
@@ -333,7 +332,7 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         return None, False  # codes of the rules, not of messages
     if (there or slots.has("intent", "distinct")) and slots.has("group", "type"):
         return "message", True
-    if there and slots.has("intent", "distinct", "top", "bottom") and slots.has("group", "kind"):
+    if (there or spread) and slots.has("intent", "distinct", "top", "bottom") and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
     if slots.has("unanswered") or slots.has("late"):

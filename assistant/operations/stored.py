@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, and_, f
 from assistant.operations.catalogue import rule_proof
 from assistant.operations.family import Stored, StoreGroup, WhyMessage
 from assistant.operations.wording import say, thing_name
-from assistant.operations.worked import MOST_ROWS, Proof, Worked
+from assistant.operations.worked import MOST_ROWS, Proof, Worked, ranked
 from assistant.operations.worked import Table as Shown
 from energycomm.eis import states, tables
 from energycomm.eis.browsing import MessageFilter, number_of
@@ -267,9 +267,13 @@ def _groups_answer(connection: Connection, asked: _Asked, catalogue: Catalogue, 
         rows.reverse()
     if not rows:
         return asked.nothing(0)
-    best = [name for name, number in rows if number == rows[0][1]]
     top = asked.plan.how in ("top", "bottom")
+    rows = ranked(rows, asked.plan.ranks) if top else rows
+    best = [name for name, number in rows if number == rows[0][1]]
     most = say(asked.language, "top", name=", ".join(best), n=rows[0][1], thing=asked.thing, where=asked.where)
+    if asked.plan.ranks:
+        each = ", ".join(f"{name} ({number})" for name, number in rows)
+        most = say(asked.language, "ranks", names=each, where=asked.where)
     if asked.plan.how in ("groups", "count_groups"):
         told = say(asked.language, "groups", n=len(rows), by=thing_name(by, asked.language), where=asked.where)
         if asked.plan.how == "count_groups":

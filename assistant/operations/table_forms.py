@@ -33,7 +33,7 @@ def in_tables(asked: Understood) -> tuple[Tables, ...]:
     Args:
       asked: the question, taken apart.
     """
-    if any(asked.has(slot) for slot in NOT_THERE) or asked.has("subject", "rule"):
+    if any(asked.has(slot) for slot in NOT_THERE) or asked.has("subject", "rule", "exit"):
         return ()
     words, spare = _words(asked)
     if not words or len(set(words) - set(spare)) > MOST_WORDS:

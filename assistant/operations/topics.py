@@ -66,7 +66,12 @@ def topic_of(slots: Slots, rule: int | None) -> tuple[str, ...]:
         return ()
     tokens = slots.asked.tokens
     spare = [one for one in slots.asked.found if one.slot in SPARE or (one.slot, one.value) == ("intent", "changed")]
-    others = [one for one in slots.asked.found if one not in spare]
+    fields = {one.start for one in slots.asked.found if one.slot == "pointed"}
+    others = [
+        one
+        for one in slots.asked.found
+        if one not in spare and not (one.slot in ("intent", "order") and one.start in fields)
+    ]
     if any(one.start <= place < one.end for one in others for place in left):
         return ()
     first = min((one.end for one in topics), default=None)

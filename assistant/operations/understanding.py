@@ -181,6 +181,8 @@ class Understood(Struct, kw_only=True):
     def telling(self) -> set[int]:
         """The places of the words that an operation has to take: all but small ones and fillers."""
         filled = {place for one in self.found if one.slot == "filler" for place in range(one.start, one.end)}
+        denied = [one for one in self.found if one.slot == "not" and self.tokens[one.end - 1 : one.end] == ["t"]]
+        filled -= {one.start for one in denied}  # can't is no can
         return {
             place
             for place, token in enumerate(self.tokens)
@@ -427,11 +429,14 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
 
     def inside(one: Match) -> bool:
         return any(
-            other.start <= one.start
-            and one.end <= other.end
-            and (
-                other.end - other.start > one.end - one.start
-                or (other.slot == "list" and one.slot in ("severity", "state") and len(tokens[one.start]) > 9)
+            (one.slot == "severity" and other.slot == "subject" and one.start < other.start < one.end < other.end)
+            or (
+                other.start <= one.start
+                and one.end <= other.end
+                and (
+                    other.end - other.start > one.end - one.start
+                    or (other.slot == "list" and one.slot in ("severity", "state") and len(tokens[one.start]) > 9)
+                )
             )
             for other in names
         )

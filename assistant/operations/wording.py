@@ -190,6 +190,7 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Le dernier : {at} ({what}) ; {where}.",
         "De laatste: {at} ({what}); {where}.",
     ),
+    "ranks": ("{names}; {where}.", "{names} ; {where}.", "{names}; {where}."),
     "top": ("{name}: {n} {thing}; {where}.", "{name} : {n} {thing} ; {where}.", "{name}: {n} {thing}; {where}."),
     "nothing": ("None: {where}.", "Aucun : {where}.", "Geen: {where}."),
     "why": (
@@ -348,6 +349,8 @@ THINGS: dict[str, tuple[str, str, str]] = {
     "command": ("command(s)", "commande(s)", "commando('s)"),
     "code": ("code(s)", "code(s)", "code(s)"),
     "word": ("word(s)", "mot(s)", "woord(en)"),
+    "alarm": ("alarm(s)", "alarme(s)", "alarm(en)"),
+    "option": ("option(s)", "option(s)", "optie(s)"),
     "exit_code": ("exit code(s)", "code(s) de sortie", "afsluitcode(s)"),
     "field": ("field(s)", "champ(s)", "veld(en)"),
 }

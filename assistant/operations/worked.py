@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -47,6 +48,13 @@ class Worked(Struct, frozen=True, kw_only=True):
     table: Table | None = None
     values: tuple[Any, ...] = ()
     note: str = ""
+
+
+def ranked(rows: Sequence[tuple[str, Any]], ranks: int | None) -> list[tuple[str, Any]]:
+    """The first so many of ordered groups, with those that are as many as the last of them; all where none is said."""
+    if ranks is None or len(rows) <= ranks:
+        return list(rows)
+    return [row for row in rows if row in rows[:ranks] or row[1] == rows[ranks - 1][1]]
 
 
 class Reply(Struct, frozen=True, kw_only=True):

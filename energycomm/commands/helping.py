@@ -50,8 +50,14 @@ def _told_row(text: str) -> str:
     """The help of an option: its words, and its default and bounds between brackets."""
     parts = _EXTRA.fullmatch(text)
     assert parts is not None
-    extra = "; ".join(map(told, parts["extra"].split("; "))) if parts["extra"] else ""
+    extra = "; ".join(map(_told_extra, parts["extra"].split("; "))) if parts["extra"] else ""
     return "  ".join(filter(None, (_told_paragraphs(parts["words"]), extra and f"[{extra}]")))
+
+
+def _told_extra(text: str) -> str:
+    """A default, a variable or a bound: what is typed stays as it is typed."""
+    name, colon, typed = text.partition(": ")
+    return named(f"{name}: {{0}}").replace("{0}", typed) if colon else told(text)
 
 
 _context: Any = TyperGroup.context_class

@@ -274,6 +274,12 @@ def test_english_loads_no_catalogue(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert run("message list", "en", terminal=True)[0]
 
 
+@pytest.mark.parametrize(("language", "word"), [("fr", "défaut :"), ("nl", "standaard:")])
+def test_a_default_that_is_typed_stays_as_it_is_typed(run: Run, language: str, word: str) -> None:
+    """`today` is a word of ours on pages, and what somebody types behind `--rules`."""
+    assert f"[{word} today]" in " ".join(run("correct replay --help", language)[0].split())
+
+
 def test_typer_says_nothing_that_is_not_known() -> None:
     """Its own help of an option stands in every command."""
     command = typer.main.get_command(cli.app)

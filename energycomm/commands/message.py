@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from energycomm.commands.language import folders, language, named
+from energycomm.commands.language import folders, language, named, told
 from energycomm.commands.options import options_of
 from energycomm.commands.output import (
     NO_TIME,
@@ -152,7 +152,8 @@ def _print_explanation(found: Explanation, catalogue: Catalogue) -> None:
         _print_refusal(refusal)
     for error in found.verdict:
         say(f"{error.error_code} {_comment(error, catalogue)}")
-        say(f"    rule {error.rule}, field {error.field}, value {legal_time().told(error.value, found.market)}")
+        value = "(absent)" if error.value is None else legal_time().told(error.value, found.market)
+        say(f"    rule {error.rule}, field {error.field}, value {value}")
         if not error.still:
             say("    with the rules and the history of today it would not be found")
     if found.waiting is not None:
@@ -174,8 +175,11 @@ def _print_explanation(found: Explanation, catalogue: Catalogue) -> None:
         print_facts([(f"  {name}", "(absent)" if value is None else value) for name, value in read.items()])
     if found.evidence:
         print_heading("Probable error class")
-        told = [(translate(one.error_class, "en"), one.words, one.message_id) for one in found.evidence]
-        print_rows(("class", "found", "message"), told)
+        evidence = [
+            (translate(one.error_class, language(), folders()), told(one.words), one.message_id)
+            for one in found.evidence
+        ]
+        print_rows(("class", "found", "message"), evidence)
     if found.around:
         print_heading("Around it, in business time")
         rows = [

@@ -192,12 +192,14 @@ def _reasons(store: Store, ids: Sequence[int]) -> dict[int, str]:
         sql = "SELECT corrects, id FROM kernel_message WHERE true"
         versions: dict[int, int] = dict(driver_of(connection).matching(sql, ids, "corrects"))
     states = _states(store, ids)
-    return {
-        number: f"message {versions[number]} corrects it: send that one back"
-        if number in versions
-        else f"it is {states[number]}: only what is refused or waits is sent back"
-        for number in ids
-    }
+    found = {}
+    for number in ids:
+        if number in versions:
+            why = f"message {versions[number]} corrects it: send that one back"
+        else:
+            why = f"it is {states[number]}: only what is refused or waits is sent back"
+        found[number] = why
+    return found
 
 
 def _stored(store: Store, ids: Sequence[int]) -> list[MessageRow]:

@@ -24,6 +24,9 @@ POINT, OTHER = "99000000000017", "99000000000025"
 
 Run = Callable[..., tuple[str, str]]
 
+TYPED = re.compile(r"--?\w[\w-]*|\b[A-Z]{2,}\b|\[(défaut :|standaard:) [^]]*")
+"""Options, their values, and what stands for them where they are not typed."""
+
 STEERING = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -71,6 +74,7 @@ def sentences(text: str) -> Iterator[str]:
             yield " ".join(paragraph.split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["fr", "nl"])
 def test_the_help_of_every_command_is_told(language: str, run: Run) -> None:
     asked = [*pages()]
@@ -78,7 +82,7 @@ def test_the_help_of_every_command_is_told(language: str, run: Run) -> None:
         sentence: name
         for name in asked
         for sentence in sentences(run(f"{name} --help", language)[0])
-        if english(re.sub(r"--?\w[\w-]*|\b[A-Z]{2,}\b", " ", sentence))
+        if english(TYPED.sub(" ", sentence))
     }
     assert left == {}
     assert len(asked) > 150
@@ -95,6 +99,7 @@ def test_the_help_is_another_in_each_language(name: str, run: Run) -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_the_help_in_english_is_that_of_the_declarations(run: Run) -> None:
     for name, command in all_commands(cli.app):
         # A line may end behind a hyphen.

@@ -68,6 +68,12 @@ class Findable(NamedTuple):
         """What of a column is searched, as SQL."""
         return self._of(of, self.parts.get(column, column))
 
+    def text(self, column: str) -> str:
+        """What a pattern is held against on PostgreSQL. Its index is of this expression and not of the column: pg_trgm
+        answers `=` too, for which the planner takes an index of the column before that of its values, and reads a
+        hundred times the pages."""
+        return f"({self.part(column)} || '')"
+
     def values(self, of: str = "") -> str:
         """What is searched of all columns."""
         return ", ".join(self.part(column, of) for column in self.columns)
@@ -187,7 +193,7 @@ def _postgres(one: Findable, *, trigrams: bool) -> Iterable[str]:
             yield f"CREATE INDEX {name} ON {one.table} USING gin (string_to_array({column}, ' '))"
         elif trigrams:
             where = f"WHERE {one.where or f'{column} IS NOT NULL'}"
-            yield f"CREATE INDEX {name} ON {one.table} USING gin (({one.part(column)}) gin_trgm_ops) {where}"
+            yield f"CREATE INDEX {name} ON {one.table} USING gin ({one.text(column)} gin_trgm_ops) {where}"
 
 
 def _sqlite(one: Findable) -> list[str]:

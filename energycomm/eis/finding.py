@@ -361,8 +361,8 @@ class _Questions:
     def _rows(self, one: Findable, column: str, patterns: Sequence[str]) -> list[tuple[str, str, str | None, str]]:
         """(value, the part of it that is searched, market, key) of what fits patterns."""
         place = _PLACES[one.table]
-        like = "LIKE" if self._sqlite else "ILIKE"
-        condition = " AND ".join([f"{one.part(column)} {like} ?"] * len(patterns))
+        like = f"{one.part(column)} LIKE ?" if self._sqlite else f"{one.text(column)} ILIKE ?"
+        condition = " AND ".join([like] * len(patterns))
         condition = f"{condition} AND {one.where}" if one.where else condition
         values: list[object] = list(patterns)
         some = f"SELECT * FROM {one.table} WHERE {condition} LIMIT {MOST}"

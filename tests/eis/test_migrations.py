@@ -862,3 +862,26 @@ def test_first_verdicts_of_a_filled_store_keep_their_rows(empty: Engine, monkeyp
         (0, 8, "received", "accepted", 8, "kernel", rules, None),
     ]
     assert [tuple(one) for one in logged] == [(1, "insert", 2), (3, "insert", 1)]
+
+
+def test_the_index_of_a_filled_store_is_made_anew_for_searches_alone(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0052")
+        migrations.upgrade(empty)
+    with Store(empty).transaction() as tx:
+        tx.access_points("FR", ["30001234567890"])
+    if is_sqlite(empty):
+        finding.refresh(empty)
+    else:
+        with writing(empty) as connection:
+            connection.execute(text("DROP INDEX find_access_point_identifier"))
+            sql = "CREATE INDEX find_access_point_identifier ON access_point USING gin (identifier gin_trgm_ops)"
+            connection.execute(text(sql))
+    migrations.upgrade(empty)
+    with reading(empty) as connection:
+        assert [row.value for row in finding.values_like(connection, ["12345"])] == ["30001234567890"]
+        if not is_sqlite(empty):
+            sql = "SELECT indexdef FROM pg_indexes WHERE indexname = 'find_access_point_identifier'"
+            assert "||" in connection.execute(text(sql)).scalar_one()

@@ -30,7 +30,7 @@ Folders: TypeAlias = tuple[Path, ...]
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _SENTENCES = re.compile(r"(?<=[.?]) (?=[A-Z])")
 _OR = re.compile(r" or (?=\S+$)")
-_FIELD = re.compile(r"[a-z]\w*(?:[./]\w+)*|/[\w/]+")
+_FIELD = re.compile(r"(?:--)?[a-z]\w*(?:[./-]\w+)*|/[\w/]+|'[^']*'")
 _COUNTED = re.compile(r"(\d+) (\D+)")
 
 

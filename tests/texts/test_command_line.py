@@ -180,6 +180,7 @@ MISTAKES = {
     "keys rewrap": ExitCode.USAGE,
     "correct tickets 9 --state closed": ExitCode.USAGE,
     "correct run nonsense": ExitCode.USAGE,
+    "message list --since hier": ExitCode.USAGE,
     "request show 9": ExitCode.USAGE,
     "user disable nobody": ExitCode.USAGE,
     "token revoke 9": ExitCode.USAGE,

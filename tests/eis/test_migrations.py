@@ -378,8 +378,8 @@ def test_the_grid_operator_has_one_word_in_a_filled_store(empty: Engine, monkeyp
         assert tallies.code_frequencies(connection) == counted
     assert classes == [(word, "dno", "dno", "dno") for word in ("grid_operator", "grid_operator", "product")]
     assert [row[:2] for row in found] == [
-        ("FR-R03: 2 messages (grid_operator)", "grid_operator"),
-        ("FR-R03 (dno) (missing)", "missing"),
+        ("FR-R03: 2 messages (grid operator)", "grid_operator"),
+        ("FR-R03 (dno) (missing message)", "missing"),
         ((long[:194] + " (grid_operator)")[:200], "grid_operator"),
     ]
     assert [row[2] for row in found] == [told % word for word in ("grid_operator", "missing", "grid_operator")]

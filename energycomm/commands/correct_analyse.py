@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import typer
 
+from energycomm.commands.language import language
 from energycomm.commands.options import choice
 from energycomm.commands.output import Paper, hand_over, print_csv, print_json, print_rows, say
 from energycomm.commands.recording import recorded
@@ -101,7 +102,10 @@ def analyse(
         if form is Form.json:
             print_json(_content(number, found[:limit], changes, tried, limit))
             return
-        sheets = [group_sheet(found, what, limit, zone)] if changes is None else [change_sheet(changes, what, limit)]
+        if changes is None:
+            sheets = [group_sheet(found, what, limit, zone, language() if Paper().is_terminal else "en")]
+        else:
+            sheets = [change_sheet(changes, what, limit)]
         sheets += [] if tried is None else [proposal_sheet(tried, what)]
         if form is Form.csv:
             _csv(sheets[-1])

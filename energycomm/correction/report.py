@@ -15,6 +15,12 @@ from energycomm.texts.catalogues import translate
 MOST_MESSAGES = 10_000
 """Messages that a report lists one by one; it says how many it leaves out."""
 
+COMMAND = "command"
+"""Name of the column whose cells are to be copied and run."""
+
+GROUPS_HEAD = ("messages", "occurrences", "access points", "oldest", "invoices", "classes", "evidence")
+CHANGES_HEAD = ("then", "now", "change")
+PROPOSALS_HEAD = ("action", "parameters", "dry run", "expected", "what it does", COMMAND)
 MESSAGES_HEAD = (
     "message",
     "access point",
@@ -30,6 +36,8 @@ MESSAGES_HEAD = (
     "received",
     "reference",
 )
+NAMES = ("groups", "changes", "proposals", *GROUPS_HEAD, *CHANGES_HEAD, *PROPOSALS_HEAD, *MESSAGES_HEAD)
+"""Titles of sheets and names of their columns."""
 
 
 class Sheet(Struct, frozen=True, kw_only=True):
@@ -92,9 +100,8 @@ class Report(Struct, frozen=True, kw_only=True):
         return facts + [(sheet.title, sheet.cap) for sheet in self.sheets]
 
 
-def group_sheet(found: Sequence[Group], by: str, limit: int, zone: tzinfo | None = UTC) -> Sheet:
-    """The groups, the largest first; days are those of a zone."""
-    head = (by, "messages", "occurrences", "access points", "oldest", "invoices", "classes", "evidence")
+def group_sheet(found: Sequence[Group], by: str, limit: int, zone: tzinfo | None = UTC, language: str = "en") -> Sheet:
+    """The groups, the largest first; days are those of a zone, error classes are in a language."""
     rows = tuple(
         (
             one.key,
@@ -103,22 +110,18 @@ def group_sheet(found: Sequence[Group], by: str, limit: int, zone: tzinfo | None
             one.access_points,
             one.oldest.astimezone(zone).date().isoformat(),
             one.invoices,
-            ", ".join(f"{translate(name, 'en')} {number}" for name, number in one.classes.items()),
+            ", ".join(f"{translate(name, language)} {number}" for name, number in one.classes.items()),
             one.evidence[0][0] if one.evidence else "",
         )
         for one in found[:limit]
     )
-    return Sheet(title="groups", head=head, rows=rows, left_out=max(len(found) - limit, 0))
+    return Sheet(title="groups", head=(by, *GROUPS_HEAD), rows=rows, left_out=max(len(found) - limit, 0))
 
 
 def change_sheet(changes: Sequence[Change], by: str, limit: int) -> Sheet:
     """The groups of two days, those that grew most first."""
     rows = tuple((one.key, one.then, one.now, one.difference) for one in changes[:limit])
-    return Sheet(title="changes", head=(by, "then", "now", "change"), rows=rows, left_out=max(len(changes) - limit, 0))
-
-
-COMMAND = "command"
-"""Name of the column whose cells are to be copied and run."""
+    return Sheet(title="changes", head=(by, *CHANGES_HEAD), rows=rows, left_out=max(len(changes) - limit, 0))
 
 
 def proposal_sheet(proposals: Sequence[Proposal], by: str) -> Sheet:
@@ -127,8 +130,7 @@ def proposal_sheet(proposals: Sequence[Proposal], by: str) -> Sheet:
         (one.group, one.script or "ticket", one.settings, one.words, one.expected, one.title, one.command)
         for one in proposals
     )
-    head = (by, "action", "parameters", "dry run", "expected", "what it does", COMMAND)
-    return Sheet(title="proposals", head=head, rows=rows)
+    return Sheet(title="proposals", head=(by, *PROPOSALS_HEAD), rows=rows)
 
 
 def message_sheet(cases: Sequence[Judged], most: int = MOST_MESSAGES) -> Sheet:

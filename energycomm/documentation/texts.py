@@ -30,6 +30,7 @@ from energycomm.commands.helping import SAYINGS
 from energycomm.console.failures import AT_ONCE
 from energycomm.console.lifeline import LANES
 from energycomm.console.view import STATES
+from energycomm.correction import report
 from energycomm.correction.acting import ACTIONS
 from energycomm.correction.analysis import AGES, DIMENSIONS
 from energycomm.correction.dating import OTHER_DATES
@@ -375,6 +376,7 @@ def declared() -> Iterator[Text]:
             one for held in (tables.campaign, tables.campaign_item) for one in str(held.c.state.comment).split(", ")
         ),
         "roles": (str(role) for role in Role),
+        "an analysis": report.NAMES,
         "what stays of a customer": (words for told in (*STAYING, EVIDENCE, COPIES) for words in told),
         "reasons to erase one": REASONS.values(),
         "what hinders it, and what it waits for": (*HINDRANCES, *WAITS),

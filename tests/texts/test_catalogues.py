@@ -27,7 +27,20 @@ complete = pytest.mark.parametrize(
 
 ALIKE = {
     "fr": {
-        *("action", "archive", "codes", "date", "document", "documents", "net", "note", "partition", "passages"),
+        *(
+            "action",
+            "occurrences",
+            "classes",
+            "archive",
+            "codes",
+            "date",
+            "document",
+            "documents",
+            "net",
+            "note",
+            "partition",
+            "passages",
+        ),
         *("points", "question", "session", "sessions", "station", "table", "type", "verdicts"),
         *("{n} code", "{n} document", "{n} session"),
         "readings, volumes, curves, charges, invoices, supply, contracts, findings, disputes.",
@@ -47,7 +60,20 @@ ALIKE = {
     },
     "nl": {
         *("SERIES_GAP: {0}", "Trackers: {0}.", "Types: {0}.", "adapter", "alarm", "codes", "daemon", "detail"),
-        *("document", "hash", "items", "labels", "link", "model", "passages", "score", "set", "station", "status"),
+        *(
+            "document",
+            "hash",
+            "items",
+            "labels",
+            "link",
+            "model",
+            "parameters",
+            "passages",
+            "score",
+            "set",
+            "station",
+            "status",
+        ),
         *("tokens", "type", "via", "worker", "{0}: {1} kB", "{0}: {1} passages, {2} kB", "{0}: {1}, {2} MB"),
         *("{0}: {1}, {2} in {3}", "{n} byte", "{n} code", "{n} document", "{n} token"),
         "readings, volumes, curves, charges, invoices, supply, contracts, findings, disputes.",

@@ -137,7 +137,7 @@ def test_a_page_of_another_site_asks_nothing(guarded: Any, config: Config) -> No
     foreign = {"Origin": "https://evil.example", "X-CSRF-Token": csrf}
     for headers in (foreign, {}, {"X-CSRF-Token": "wrong"}):
         for path in ("ask", "attachments", "conversations/delete"):
-            answer = anna.post(f"/assistant/{path}", data={"question": "x"}, headers=headers)
+            answer = anna.post(f"/assistant/{path}", data={"question": "who?"}, headers=headers)
             assert answer.status_code == 403, (path, headers)
     assert reads(config) == []
 
@@ -219,15 +219,15 @@ def test_a_name_that_was_made_to_mean_this_machine_is_refused(local: Local, host
     """What a browser sends when a page rebinds its own name to 127.0.0.1."""
     client = TestClient(local, base_url="http://127.0.0.1:8765")
     assert client.get("/", headers={"Host": host}).status_code == status
-    assert client.post("/ask", data={"question": "x"}, headers={"Host": host}).status_code == status
+    assert client.post("/ask", data={"question": "who?"}, headers={"Host": host}).status_code == status
 
 
 def test_a_page_of_another_site_asks_nothing_on_this_machine(local: Local) -> None:
     client = TestClient(local, base_url="http://127.0.0.1:8765")
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
-        assert client.post("/ask", data={"question": "x"}, headers=headers).status_code == 403
+        assert client.post("/ask", data={"question": "who?"}, headers=headers).status_code == 403
     good = {"Origin": "http://127.0.0.1:8765", "Sec-Fetch-Site": "same-origin"}
-    assert client.post("/ask", data={"question": "x"}, headers=good).status_code == 200
+    assert client.post("/ask", data={"question": "who?"}, headers=good).status_code == 200
 
 
 def test_on_this_machine_questions_are_in_the_audit_of_the_store_that_is_there(config: Config, chat: Any) -> None:
@@ -242,7 +242,7 @@ def test_on_this_machine_questions_are_in_the_audit_of_the_store_that_is_there(c
             connection.exec_driver_sql("DROP TRIGGER audit_head_deleted")
             connection.exec_driver_sql("DELETE FROM audit_head")
             connection.commit()
-        refused = client.post("/ask", data={"question": "x"})
+        refused = client.post("/ask", data={"question": "who?"})
     assert (refused.status_code, "audit verify" in refused.text) == (503, True)
 
 

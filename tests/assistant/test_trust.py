@@ -189,6 +189,7 @@ LOADERS = {
     ("assistant/classifier/training.py", "load"): "checked in the call; a checkpoint, weights alone",
     ("assistant/knowledge/bundled.py", "InferenceSession"): "made here, of weights that Packed checked",
     ("assistant/knowledge/embedding.py", "SentenceTransformer"): "checked in the call",
+    ("assistant/knowledge/lexical.py", "load"): "counts of words, no model; without pickle",
     ("assistant/knowledge/projection.py", "load"): "checked in the call",
     ("assistant/knowledge/releasedvectors.py", "load"): "vectors of texts, no model; without pickle",
     ("assistant/rationale/classifier.py", "from_pretrained"): "checked in the call",

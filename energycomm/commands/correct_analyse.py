@@ -102,10 +102,7 @@ def analyse(
         if form is Form.json:
             print_json(_content(number, found[:limit], changes, tried, limit))
             return
-        if changes is None:
-            sheets = [group_sheet(found, what, limit, zone, language() if Paper().is_terminal else "en")]
-        else:
-            sheets = [change_sheet(changes, what, limit)]
+        sheets = [_groups(found, what, limit, zone) if changes is None else change_sheet(changes, what, limit)]
         sheets += [] if tried is None else [proposal_sheet(tried, what)]
         if form is Form.csv:
             _csv(sheets[-1])
@@ -155,6 +152,11 @@ def _content(
             for one in tried
         ]
     return content
+
+
+def _groups(found: list[Group], by: str, limit: int, zone: ZoneInfo) -> Sheet:
+    """The groups; in a pipe and a file they are the same in every language."""
+    return group_sheet(found, by, limit, zone, language() if Paper().is_terminal else "en")
 
 
 def _print(sheet: Sheet, *, led: bool) -> None:

@@ -23,7 +23,7 @@ from energycomm.commands.output import (
     say_text,
 )
 from energycomm.commands.recording import of_message, recorded
-from energycomm.config import load
+from energycomm.config import Config, load
 from energycomm.correction.explanation import Explanation, FailedRule, Waiting, explain_ch_message
 from energycomm.correction.explanation import explain as explain_message
 from energycomm.eis.away import refuse_archived
@@ -103,7 +103,7 @@ def show(
     if json:
         print_json(found)
     else:
-        _print_detail(found, open_catalogue(load().rules_folder))
+        _print_detail(found, _catalogue(load()))
 
 
 @app.command()
@@ -140,14 +140,19 @@ def explain(
     if json:
         print_json(found)
     else:
-        _print_explanation(found, open_catalogue(config.rules_folder))
+        _print_explanation(found, _catalogue(config))
 
 
-def _comment(finding: Commented, catalogue: Catalogue) -> str:
-    return comment_in(finding, catalogue, language(), folders())
+def _catalogue(config: Config) -> Catalogue | None:
+    """The rules, whose words what was found is told by; None for English, in which it is kept."""
+    return None if language() == "en" else open_catalogue(config.rules_folder)
 
 
-def _print_explanation(found: Explanation, catalogue: Catalogue) -> None:
+def _comment(finding: Commented, catalogue: Catalogue | None) -> str:
+    return finding.comment if catalogue is None else comment_in(finding, catalogue, language(), folders())
+
+
+def _print_explanation(found: Explanation, catalogue: Catalogue | None) -> None:
     for refusal in found.schema_errors:
         _print_refusal(refusal)
     for error in found.verdict:
@@ -223,13 +228,13 @@ def _find(number: int) -> MessageDetail:
     return found
 
 
-def _demands(rule: FailedRule, catalogue: Catalogue) -> str:
+def _demands(rule: FailedRule, catalogue: Catalogue | None) -> str:
     """What a rule demands, in the reader's words."""
-    found = next((one for one in catalogue.rules if one.code == rule.rule), None)
-    return condition_in_words(found, language()) if found is not None and language() != "en" else rule.demands
+    found = None if catalogue is None else next((one for one in catalogue.rules if one.code == rule.rule), None)
+    return rule.demands if found is None else condition_in_words(found, language())
 
 
-def _print_detail(found: MessageDetail, catalogue: Catalogue) -> None:
+def _print_detail(found: MessageDetail, catalogue: Catalogue | None) -> None:
     summary, origin = found.summary, found.origin
     print_facts(
         [

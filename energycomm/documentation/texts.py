@@ -320,7 +320,13 @@ def declared() -> Iterator[Text]:
     """What the store, the alarms and the checks name, and pages show."""
     for alarm in ALARMS:
         yield from (alarm.meaning, alarm.advice)
-    for words in {
+    for words in (*_names().values(), *_sentences().values()):
+        yield from words
+
+
+def _names() -> dict[str, Iterable[Text]]:
+    """States, classes, kinds and other lists: what they are of -> their words."""
+    return {
         "states of messages": STATES.values(),
         "states of a ticket": TICKET_STATES,
         "states of a request": REQUEST_STATES,
@@ -339,13 +345,6 @@ def declared() -> Iterator[Text]:
         "actions of campaigns": ACTIONS.values(),
         "checks of invoices": CHECKS.values(),
         "columns of disputes": DISPUTES,
-        "remarks on a billing period": (
-            *(BLOCKING | NOTED).values(),
-            *(text for side in SIDES.values() for text in (side, f"{{0}} of the {side}")),
-        ),
-        "what an action rule asks": (
-            *("notify the back office: {0}", "store; notify the back office: {0}", "wait for {0}"),
-        ),
         "classes of data": (one.holds for one in CLASSES),
         "what the system says": STRERRORS,
         "kinds found": finding.KINDS,
@@ -356,6 +355,32 @@ def declared() -> Iterator[Text]:
         "ways of signing in": ("session by password", "session by provider", "session by token {0}"),
         "values of a field": bounds(),
         "facts of the history": facts(),
+        "roles": (str(role) for role in Role),
+        "an analysis": report.NAMES,
+        "markets of rules": ("common",),
+        "directions of a channel, states of a reading": ("in", "out", "current", "replaced"),
+        "states of a worker": ("starting", "idle", "working", "stopping", "gone"),
+        "states of a job": ("waiting", "working", "done", "failed"),
+        "states of a password": ("none", "valid", "initial", "expired", "disabled"),
+        "reasons to erase one": REASONS.values(),
+        "what is known of one": (part.replace("_", " ") for part in PARTS),
+        "titles of problems": (title for _, title in PROBLEMS.values()),
+        "states of a campaign and its items": (
+            one for held in (tables.campaign, tables.campaign_item) for one in str(held.c.state.comment).split(", ")
+        ),
+    }
+
+
+def _sentences() -> dict[str, Iterable[Text]]:
+    """What is said in one of few ways, with places for its values: of what -> the ways."""
+    return {
+        "what an action rule asks": (
+            *("notify the back office: {0}", "store; notify the back office: {0}", "wait for {0}"),
+        ),
+        "remarks on a billing period": (
+            *(BLOCKING | NOTED).values(),
+            *(text for side in SIDES.values() for text in (side, f"{{0}} of the {side}")),
+        ),
         "proposals for the same messages": (
             "Campaign {0} of {1} is proposed for {2} of this one: "
             "the one that is approved first is done, the other passes over what was corrected.",
@@ -372,25 +397,11 @@ def declared() -> Iterator[Text]:
         "mistakes of fields": (_numbered(f"{words}.") for words in fielderrors.WORDS.values()),
         "what parsers say": parsers.SAYINGS,
         "what schemas demand": (OTHERWISE, *(words for _, words in DEMANDS)),
-        "states of a campaign and its items": (
-            one for held in (tables.campaign, tables.campaign_item) for one in str(held.c.state.comment).split(", ")
-        ),
-        "roles": (str(role) for role in Role),
-        "an analysis": report.NAMES,
         "what stays of a customer": (words for told in (*STAYING, EVIDENCE, COPIES) for words in told),
-        "reasons to erase one": REASONS.values(),
         "what hinders it, and what it waits for": (*HINDRANCES, *WAITS),
-        "what is known of one": (part.replace("_", " ") for part in PARTS),
-        "titles of problems": (title for _, title in PROBLEMS.values()),
         "words of the Kernel": FRENCH,
         "values of comments": (*COMMENT_WORDS["en"].values(), OPENING_WORDS["en"].strip()),
-        "markets of rules": ("common",),
-        "directions of a channel, states of a reading": ("in", "out", "current", "replaced"),
-        "states of a worker": ("starting", "idle", "working", "stopping", "gone"),
-        "states of a job": ("waiting", "working", "done", "failed"),
-        "states of a password": ("none", "valid", "initial", "expired", "disabled"),
-    }.values():
-        yield from words
+    }
 
 
 def _numbered(template: str) -> str:

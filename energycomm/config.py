@@ -680,14 +680,14 @@ def _explain(error: ValidationError, file: Path | None, from_environment: set[st
         field = str(mistake["loc"][0]) if mistake["loc"] else ""
         path = ".".join(str(part + 1) if isinstance(part, int) else part for part in mistake["loc"])
         place = f"{PREFIX}{field.upper()}" if field in from_environment else str(file)
-        words = in_words(mistake).removesuffix(".")
+        wrong = in_words(mistake).removesuffix(".")
         if mistake["type"] == "extra_forbidden":
-            words = f"no such setting{_meant(str(mistake['loc'][-1]), _beside(mistake['loc']))}"
+            wrong = f"no such setting{_meant(str(mistake['loc'][-1]), _beside(mistake['loc']))}"
         # A password under a name that is no setting is a password all the same.
         showable = mistake["type"] != "extra_forbidden" and _showable(mistake["loc"], mistake["input"])
         value = mistake["input"] if showable else None
         found = f" (found {value!r})" if value is not None else ""
-        lines.append(f"{place}: {path}: {words}{found}")
+        lines.append(f"{place}: {path}: {wrong}{found}")
     return "The configuration is wrong.\n  " + "\n  ".join(lines) + "\n"
 
 

@@ -111,6 +111,7 @@ SENTENCES = (
     *("pipeline/*.py", "market/dispatch.py", "market/installed.py", "daemon/operations.py", "daemon/alarming.py"),
     *("kernel/codec.py", "kernel/prescan.py", "kernel/decoder.py", "kernel/encoder.py", "kernel/check.py"),
     *("kernel/safexml.py", "kernel/parts.py"),
+    *("config.py", "*_settings.py", "transport/settings.py"),
     *("transport/intake.py", "transport/binding.py", "transport/ws_security.py", "transport/codes.py"),
 )
 """Files whose refusals, evidence and notes readers see on pages and in answers of the API."""
@@ -394,7 +395,8 @@ def _sentences() -> dict[str, Iterable[Text]]:
         "an error of a channel": ("{0} on channel {1}: {2} ({3})",),
         "the daemon is silent": ("the last sign was of {0} at {1}Z",),
         "details of alarms": chain.from_iterable(formatted(PROGRAM / name) for name in ALARMING),
-        "mistakes of fields": (_numbered(f"{words}.") for words in fielderrors.WORDS.values()),
+        "mistakes of fields": (_numbered(words) for words in fielderrors.WORDS.values()),
+        "a mistake of a setting": ("{0} (found {1})", "no such setting", "no such setting; did you mean {0}?"),
         "what parsers say": parsers.SAYINGS,
         "what schemas demand": (OTHERWISE, *(words for _, words in DEMANDS)),
         "what stays of a customer": (words for told in (*STAYING, EVIDENCE, COPIES) for words in told),

@@ -30,7 +30,8 @@ Folders: TypeAlias = tuple[Path, ...]
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _SENTENCES = re.compile(r"(?<=[.?]) (?=[A-Z])")
 _OR = re.compile(r" or (?=\S+$)")
-_FIELD = re.compile(r"(?:--)?[a-z]\w*(?:[./-]\w+)*|/[\w/]+|'[^']*'")
+_FIELD = re.compile(r"(?:--)?[a-z]\w*(?:[./-]\w+)*|/[\w/.-]+|[A-Z][A-Z0-9_]+|'[^']*'")
+"""What stands before a mistake: a field, an option, a file, a variable, the value that was found."""
 _COUNTED = re.compile(r"(\d+) (\D+)")
 
 
@@ -142,12 +143,13 @@ def _all(folders: Folders) -> list[Path]:
 
 @cache
 def _templates(folders: Folders, least: int = 1) -> tuple[str, ...]:
-    """The templates of sentences that are finished where they are made, those with most words first."""
+    """The templates of sentences that are finished where they are made, those with most words first; of two with as
+    many, the one that holds more values apart."""
     ids = {str(one.id) for file in _all(folders) for one in _loaded(file) if isinstance(one.id, str)}
     found = {one: re.sub(r"{\d+}", "", one) for one in ids if "{0}" in one}
     # What is a value alone, or values with signs between, would fit everything.
     told = (one for one in found if (one.endswith(".") and least < 2) or len(_WORD.findall(found[one])) >= least)
-    return tuple(sorted(told, key=lambda one: (-len(found[one]), one)))
+    return tuple(sorted(told, key=lambda one: (-len(found[one]), -one.count("{"), one)))
 
 
 @cache

@@ -280,6 +280,28 @@ def test_english_loads_no_catalogue(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert run("message list", "en", terminal=True)[0]
 
 
+WRONG = """
+batch_size = -1
+langage = "fr"
+[web]
+zone = "Europe/Pariss"
+[alarms]
+email_to = ["x"]
+[[channels]]
+name = "x"
+kind = "ftp"
+"""
+"""Mistakes of five kinds in the settings."""
+
+
+@pytest.mark.parametrize("language", ["fr", "nl"])
+def test_what_is_wrong_with_a_setting_is_told(run: Run, tmp_path: Path, language: str) -> None:
+    (tmp_path / "energycomm.toml").write_text(WRONG, "utf-8")
+    complaint = run("message list", language)[1]
+    assert len(complaint.splitlines()) == 7, "a heading, the five, and where to look"
+    assert [line for line in complaint.splitlines() if english(line)] == []
+
+
 @pytest.mark.parametrize(("language", "word"), [("fr", "défaut :"), ("nl", "standaard:")])
 def test_a_default_that_is_typed_stays_as_it_is_typed(run: Run, language: str, word: str) -> None:
     """`today` is a word of ours on pages, and what somebody types behind `--rules`."""

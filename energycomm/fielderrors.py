@@ -41,7 +41,7 @@ WORDS = {
     "string_pattern_mismatch": "it has not the form {pattern}",
     "literal_error": "one of {expected} was expected",
     "enum": "one of {expected} was expected",
-    "union_tag_invalid": "one of {expected_tags} was expected",
+    "union_tag_invalid": "{discriminator} is '{tag}', one of {expected_tags} was expected",
 }
 """Kind of mistake of pydantic -> words, with the names of its context."""
 

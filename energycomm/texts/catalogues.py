@@ -91,6 +91,10 @@ def translate_sentence(text: str, language: str, folders: Folders = (), least: i
     if found != text or language == "en":
         return found
     told = partial(translate_sentence, language=language, folders=folders, least=least)
+    # Many texts are kept without the point that ends them where they stand alone.
+    bare = text.removesuffix(".")
+    if bare != text and (found := translate(bare, language, folders)) != bare:
+        return f"{found}."
     pieces = _SENTENCES.split(text)
     if len(pieces) > 1 and all((done := told(piece)) != piece for piece in pieces):
         return " ".join(map(told, pieces))
@@ -99,9 +103,10 @@ def translate_sentence(text: str, language: str, folders: Folders = (), least: i
         return f"{field}: {done}"
     value = partial(_value, language=language, folders=folders)
     for template in _templates(folders, least):
-        if (filled := refilled(text, template, translate(template, language, folders), value)) is not None:
-            return filled
-    if text.endswith(".") and (done := told(text[:-1])) != text[:-1]:
+        written = text if template.endswith((".", "}")) else bare
+        if (filled := refilled(written, template, translate(template, language, folders), value)) is not None:
+            return filled + text[len(written) :]
+    if bare != text and (done := told(bare)) != bare:
         return f"{done}."
     return _listed(text, language, folders)
 

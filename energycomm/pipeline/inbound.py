@@ -349,7 +349,7 @@ class Inbound:
                 return Whole(
                     envelope.name, size, self.limits, lambda: archive.open_raw(self.store.engine, envelope.sha256)
                 )
-        return open_envelope(raw, envelope.name, self.keys, self.limits)
+        return open_envelope(raw, envelope.name, self.keys, self.limits, sha256=envelope.sha256)
 
     def _coded(self, envelope: OpenEnvelope, refused: Refusal, market: str | None = None) -> Refusal:
         """What of an envelope is refused for its form, with the code of its market. A portfolio is of no market."""

@@ -41,6 +41,7 @@ def open_envelope(
     limits: Limits | None = None,
     *,
     day: date | None = None,
+    sha256: bytes | None = None,
 ) -> Envelope:
     """Open an envelope and give out its members.
 
@@ -50,12 +51,13 @@ def open_envelope(
       keys: the key ring; without one, encrypted envelopes are refused.
       limits: what the envelope may cost.
       day: day the envelope was made, where known: keys in use that day are tried first.
+      sha256: digest of the source, 32 bytes, where known: a member that is all of it is not digested again.
 
     Returns:
       An iterator of `Member` and `Refusal`, which is a context manager too: members can be read until it is closed.
       Nothing is read before the first step.
     """
-    return Envelope(source, name, keys or KeyRing(), limits or Limits(), day)
+    return Envelope(source, name, keys or KeyRing(), limits or Limits(), day, sha256)
 
 
 class Whole:
@@ -98,13 +100,16 @@ class Envelope:
       key_label: label of the key that opened it; None where it is not encrypted.
     """
 
-    def __init__(self, source: Source, name: str, keys: KeyRing, limits: Limits, day: date | None) -> None:
+    def __init__(
+        self, source: Source, name: str, keys: KeyRing, limits: Limits, day: date | None, sha256: bytes | None
+    ) -> None:
         self.name = name or (Path(source).name if isinstance(source, str | os.PathLike) else "envelope")
         self.size: int | None = None
         self.key_label: str | None = None
         self._source = source
         self._keys = keys.in_order(day)
         self._limits = limits
+        self._sha256 = sha256
         self._account = Account(limits, 1)
         self._spool = Spool(limits.envelope)
         self._files: list[IO[bytes]] = []
@@ -202,7 +207,9 @@ class Envelope:
         elif content.size > self._limits.member:
             yield refuse("ENV_TOO_LARGE", path, f"{content.size} bytes", f"at most {self._limits.member}")
         else:
-            yield self._member(path, form, content.size, content.stream)
+            member = self._member(path, form, content.size, content.stream)
+            member.sha256 = None if depth else self._sha256
+            yield member
 
     def _unzip(self, content: Window, folder: str, depth: int) -> Iterator[Member | Refusal]:
         path = folder or self.name

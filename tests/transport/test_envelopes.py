@@ -304,6 +304,17 @@ class TestReading:
             assert member.sha256 == hashlib.sha256(content).digest() == member.read_sha256()
             assert member.open().read() == content
 
+    def test_only_a_member_that_is_all_of_the_envelope_has_the_digest_of_it(self) -> None:
+        content = b"<a>" + b"x" * 100_000 + b"</a>"
+        zipped = make_zip(("a.xml", content))
+        for source in (content, zipped, make_zip(("b.zip", zipped)), encrypt(zipped, bytes(range(16)), b"i" * 16)):
+            digest = hashlib.sha256(source).digest()
+            with open_envelope(source, keys=KeyRing([KEY_128]), sha256=digest) as envelope:
+                (member,) = envelope
+                assert isinstance(member, Member)
+                assert member.sha256 == (digest if source is content else None)
+                assert member.read_sha256() == hashlib.sha256(content).digest()
+
     @pytest.mark.parametrize("size", [10, 1 << 20])
     def test_members_are_read_in_any_order_and_side_by_side(self, size: int) -> None:
         contents = [b"<a>%d" % number + b"x" * size for number in range(4)]

@@ -21,7 +21,6 @@ from energycomm.kernel.shape import (
     INSTANT_PATTERN,
     INTEGER_PATTERN,
     NAMESPACE,
-    Attribute,
     Child,
     Scalar,
     shape_of,
@@ -37,16 +36,36 @@ _BLANK = " \t\r\n"
 Reader = Callable[[str], Any]
 
 
+class _Element(NamedTuple):
+    """A child element that a kind or part may have."""
+
+    declared: Child
+    reading: _Reading
+    most: int | None
+    """How many of it there may be, where the bounds of the fields are minded."""
+
+
 class _Reading(NamedTuple):
     """What is needed to read one kind or part, made once."""
 
     cls: type[Struct]
-    attributes: dict[str, tuple[str, Reader, Attribute]]
-    """Attribute name -> field, function from text to value (ValueError where it is none), declaration."""
-    children: dict[str, Child]
-    """Element name with namespace -> declaration."""
-    required: tuple[Attribute, ...]
-    required_children: tuple[Child, ...]
+    attributes: dict[str, tuple[str, Reader]]
+    """Attribute name -> field, function from text to value (KeyError or ValueError where it is none)."""
+    children: dict[str, _Element]
+    """Element name with namespace -> what is needed to read it."""
+    required: frozenset[str]
+    """Fields of the attributes that must be there."""
+    required_children: frozenset[str]
+    many: tuple[str, ...]
+    """Fields that hold a tuple of parts."""
+
+
+class _Wrong(Exception):
+    """What is wrong with an element. Its path is put together on the way out, where one is needed."""
+
+    def __init__(self, what: str, path: str, value: str | None, expected: str) -> None:
+        super().__init__(what)
+        self.what, self.path, self.value, self.expected = what, path, value, expected
 
 
 def decode_element(element: etree._Element, *, bounded: bool = False) -> KernelMessage | Refusal:
@@ -57,15 +76,19 @@ def decode_element(element: etree._Element, *, bounded: bool = False) -> KernelM
       bounded: mind the bounds of the fields too. What is stored was written under the bounds of its day, and stays
         readable when they become narrower.
     """
-    name = etree.QName(element)
-    kind = KINDS.get(name.localname)
-    if name.namespace != NAMESPACE:
-        return _refusal("NAMESPACE", f"/{name.localname}", name.namespace or "", f"namespace {NAMESPACE}")
+    kind = _ROOTS.get(str(element.tag))
     if kind is None:
+        name = etree.QName(element)
+        if name.namespace != NAMESPACE:
+            return _refusal("NAMESPACE", f"/{name.localname}", name.namespace or "", f"namespace {NAMESPACE}")
         return _refusal("KIND", f"/{name.localname}", name.localname, "one of " + ", ".join(KINDS))
-    found = _read(element, _reading_of(kind, bounded), f"/{name.localname}", bounded)
-    assert isinstance(found, (KernelMessage, Refusal))
-    return found
+    try:
+        return cast(KernelMessage, _read(element, _reading_of(kind, bounded)))
+    except _Wrong as wrong:
+        return _refusal(wrong.what, f"/{etree.QName(element).localname}{wrong.path}", wrong.value, wrong.expected)
+
+
+_ROOTS = {f"{{{NAMESPACE}}}{name}": kind for name, kind in KINDS.items()}
 
 
 def decode_xml(xml: str | bytes, *, bounded: bool = False) -> KernelMessage | Refusal:
@@ -83,64 +106,73 @@ def _refusal(what: str, path: str, value: str | None, expected: str) -> Refusal:
     return Refusal(code=f"KERNEL_XML_{what}", path=path, value=shorten(value), expected=expected)
 
 
-def _read(element: etree._Element, reading: _Reading, path: str, bounded: bool) -> Struct | Refusal:
-    """One kind or part from its element."""
+def _read(element: etree._Element, reading: _Reading) -> Struct:
+    """One kind or part from its element; raises `_Wrong`."""
     values: dict[str, Any] = {}
-    known = reading.attributes
-    for name, text in cast("list[tuple[str, str]]", element.items()):
-        entry = known.get(name)
-        if entry is None:
-            return _refusal("ATTRIBUTE", f"{path}/@{name}", text, "no such attribute here")
-        try:
-            values[entry[0]] = entry[1](text)
-        except ValueError:
-            return _refusal("VALUE", f"{path}/@{name}", text, entry[2].scalar.expected())
-    for attribute in reading.required:
-        if attribute.field not in values:
-            return _refusal("MISSING", f"{path}/@{attribute.name}", None, attribute.scalar.expected())
+    attributes = reading.attributes
+    name = text = ""
+    try:
+        for name, text in cast("list[tuple[str, str]]", element.items()):
+            field, read = attributes[name]
+            values[field] = read(text)
+    except (KeyError, ValueError):
+        raise _wrong_attribute(reading, name, text) from None
+    if not reading.required <= values.keys():
+        missing = next(one for one in shape_of(reading.cls).attributes if one.required and one.field not in values)
+        raise _Wrong("MISSING", f"/@{missing.name}", None, missing.scalar.expected())
     if element.text and element.text.strip(_BLANK):
-        return _refusal("TEXT", path, str(element.text), "no text between elements")
+        raise _Wrong("TEXT", "", str(element.text), "no text between elements")
     for child in element:
-        if child.tail and child.tail.strip(_BLANK):
-            return _refusal("TEXT", path, str(child.tail), "no text between elements")
-        if refusal := _read_child(child, reading, values, path, bounded):
-            return refusal
-    for declared in reading.required_children:
-        if declared.field not in values:
-            return _refusal("MISSING", f"{path}/{declared.name}", None, f"an element {declared.name}")
-    for declared in reading.children.values():
-        if declared.many and declared.field in values:
-            values[declared.field] = tuple(values[declared.field])
+        _read_child(child, reading, values)
+    if not reading.required_children <= values.keys():
+        absent = next(one for one in shape_of(reading.cls).children if one.required and one.field not in values)
+        raise _Wrong("MISSING", f"/{absent.name}", None, f"an element {absent.name}")
+    for field in reading.many:
+        if field in values:
+            values[field] = tuple(values[field])
     try:
         return reading.cls(**values)
     except ValueError as error:  # what its fields together must be
-        return _refusal("VALUE", path, None, str(error))
+        raise _Wrong("VALUE", "", None, str(error)) from None
 
 
-def _read_child(
-    child: etree._Element, reading: _Reading, values: dict[str, Any], path: str, bounded: bool
-) -> Refusal | None:
-    declared = reading.children.get(str(child.tag))
-    if declared is None:
-        name = etree.QName(child)
-        allowed = ", ".join(one.name for one in reading.children.values()) or "no element"
-        code = "ELEMENT" if name.namespace == NAMESPACE else "NAMESPACE"
-        value = name.localname if name.namespace == NAMESPACE else name.namespace or ""
-        return _refusal(code, f"{path}/{name.localname}", value, f"{allowed} of namespace {NAMESPACE}")
+def _read_child(child: etree._Element, reading: _Reading, values: dict[str, Any]) -> None:
+    """Put what a child element holds among the values of its parent; raises `_Wrong`."""
+    if child.tail and child.tail.strip(_BLANK):
+        raise _Wrong("TEXT", "", str(child.tail), "no text between elements")
+    found = reading.children.get(str(child.tag))
+    if found is None:
+        raise _unknown_element(child, reading)
+    declared, of_part, most = found
     held = values.setdefault(declared.field, []) if declared.many else None
-    where = f"{path}/{declared.name}[{len(held) + 1}]" if held is not None else f"{path}/{declared.name}"
-    if held is None and declared.field in values:
-        return _refusal("ELEMENT", where, declared.name, "the element once")
-    if bounded and held is not None and declared.most is not None and len(held) >= declared.most:
-        return _refusal("ELEMENT", where, declared.name, f"at most {declared.most} of it")
-    part = _read(child, _reading_of(declared.part, bounded), where, bounded)
-    if isinstance(part, Refusal):
-        return part
-    if held is None:
-        values[declared.field] = part
-    else:
-        held.append(part)
-    return None
+    try:
+        if held is None:
+            if declared.field in values:
+                raise _Wrong("ELEMENT", "", declared.name, "the element once")
+            values[declared.field] = _read(child, of_part)
+            return
+        if most is not None and len(held) >= most:
+            raise _Wrong("ELEMENT", "", declared.name, f"at most {most} of it")
+        held.append(_read(child, of_part))
+    except _Wrong as wrong:
+        number = "" if held is None else f"[{len(held) + 1}]"
+        wrong.path = f"/{declared.name}{number}{wrong.path}"
+        raise
+
+
+def _wrong_attribute(reading: _Reading, name: str, text: str) -> _Wrong:
+    for declared in shape_of(reading.cls).attributes:
+        if declared.name == name:
+            return _Wrong("VALUE", f"/@{name}", text, declared.scalar.expected())
+    return _Wrong("ATTRIBUTE", f"/@{name}", text, "no such attribute here")
+
+
+def _unknown_element(child: etree._Element, reading: _Reading) -> _Wrong:
+    name = etree.QName(child)
+    allowed = ", ".join(one.declared.name for one in reading.children.values()) or "no element"
+    code = "ELEMENT" if name.namespace == NAMESPACE else "NAMESPACE"
+    value = name.localname if name.namespace == NAMESPACE else name.namespace or ""
+    return _Wrong(code, f"/{name.localname}", value, f"{allowed} of namespace {NAMESPACE}")
 
 
 @cache
@@ -148,28 +180,26 @@ def _reading_of(cls: type[Struct], bounded: bool) -> _Reading:
     shape = shape_of(cls)
     return _Reading(
         cls,
-        {one.name: (one.field, _reader_of(one.scalar, bounded), one) for one in shape.attributes},
-        {f"{{{NAMESPACE}}}{one.name}": one for one in shape.children},
-        tuple(one for one in shape.attributes if one.required),
-        tuple(one for one in shape.children if one.required),
+        {one.name: (one.field, _reader_of(one.scalar, bounded)) for one in shape.attributes},
+        {
+            f"{{{NAMESPACE}}}{one.name}": _Element(one, _reading_of(one.part, bounded), one.most if bounded else None)
+            for one in shape.children
+        },
+        frozenset(one.field for one in shape.attributes if one.required),
+        frozenset(one.field for one in shape.children if one.required),
+        tuple(one.field for one in shape.children if one.many),
     )
 
 
 def _reader_of(scalar: Scalar, bounded: bool) -> Reader:
-    """The function that turns an attribute's text into its value; it raises ValueError where the text is none."""
-    words = {word: word for word in scalar.words}
-
-    def read_word(text: str) -> str:
-        if text not in words:
-            raise ValueError(text)
-        return words[text]
-
+    """The function that turns an attribute's text into its value; it raises KeyError or ValueError where the text is
+    none."""
     readers: dict[str, Reader] = {
         "text": _matching(scalar.pattern) if scalar.pattern else str,
-        "word": read_word,
+        "word": {word: word for word in scalar.words}.__getitem__,
         "integer": _read_integer,
         "decimal": _read_decimal,
-        "truth": _read_truth,
+        "truth": {"true": True, "false": False}.__getitem__,
         "instant": _read_instant,
         "day": _read_day,
     }
@@ -206,16 +236,11 @@ def _read_integer(text: str) -> int:
     return int(text)
 
 
+@lru_cache(1024)
 def _read_decimal(text: str) -> Decimal:
     if not _DECIMAL(text):
         raise ValueError(text)
     return Decimal(text)
-
-
-def _read_truth(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError(text)
-    return text == "true"
 
 
 @lru_cache(1024)  # messages of one envelope share their instants

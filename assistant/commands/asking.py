@@ -235,12 +235,13 @@ def author() -> str:
 
 
 def _house() -> Any:
+    from assistant.config import load_config
     from assistant.operations.house import House
     from energycomm.config import load
 
     config = load()
     announce(config)
-    return House(config, documents=_documents)
+    return House(config, documents=_documents, kept=load_config().folder / "kept")
 
 
 def _documents() -> Any:

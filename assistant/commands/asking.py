@@ -236,12 +236,13 @@ def author() -> str:
 
 def _house() -> Any:
     from assistant.config import load_config
+    from assistant.kept import FOLDER
     from assistant.operations.house import House
     from energycomm.config import load
 
     config = load()
     announce(config)
-    return House(config, documents=_documents, kept=load_config().folder / "kept")
+    return House(config, documents=_documents, kept=load_config().folder / FOLDER)
 
 
 def _documents() -> Any:

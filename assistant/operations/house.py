@@ -14,11 +14,11 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec import Struct
 
+from assistant.kept import Kept
 from assistant.operations import across, codelists, family, grammar, manual, tables
 from assistant.operations import catalogue as rules_
 from assistant.operations.attributes import Texts, translations
 from assistant.operations.family import Plan, named
-from assistant.operations.kept import Kept
 from assistant.operations.plaintext import contains
 from assistant.operations.rule_forms import near
 from assistant.operations.rulebook import read_rulebook, read_whole, rule_files

@@ -10,10 +10,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.operations.kept import Kept
+from assistant.kept import Kept, state_of
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import CodeEntry, CodeLists
 from energycomm.engine.rule import Rule, Template
+
+CODE = ("energycomm.kernel", "energycomm.engine", "assistant.operations")
+"""The packages whose code reads rules."""
 
 _UNREAD = ("triggers", "conditions", "pointed", "examples")
 """Attributes of a rule whose conditions and examples were not read."""
@@ -51,7 +54,7 @@ def read_rulebook(folder: Path, kept: Kept) -> Catalogue:
     Raises:
       BrokenCatalogue: something is wrong; it lists every problem.
     """
-    book = kept.value("rules", rule_files(folder), lambda: _read(folder), _Book)
+    book = kept.value("rules", state_of(CODE, rule_files(folder)), lambda: _read(folder), _Book)
     return Catalogue(
         rules=tuple(map(_rule, book.rules, book.comments)),
         codes=CodeLists(tuple(book.codes)),

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from assistant.kept import Kept, state_of
 from assistant.operations.family import Tables
-from assistant.operations.kept import Kept
 from assistant.operations.plaintext import plain, stem
 from assistant.operations.vocabulary import inflected
 from assistant.operations.wording import say
@@ -86,7 +86,9 @@ def rows(folder: Path | None, kept: Kept) -> tuple[Row, ...]:
 @lru_cache(maxsize=4)
 def _rows(folder: Path, pages: tuple[tuple[Path, int], ...], kept: Kept) -> tuple[Row, ...]:
     files = [page for page, _ in pages]
-    return kept.value("tables", files, lambda: _read(folder, files), tuple[Row, ...])
+    return kept.value(
+        "tables", state_of(("assistant.operations",), files), lambda: _read(folder, files), tuple[Row, ...]
+    )
 
 
 def _read(folder: Path, pages: Iterable[Path]) -> tuple[Row, ...]:

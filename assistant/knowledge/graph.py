@@ -89,8 +89,7 @@ def made(packed: Packed) -> Network:
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid(_FUSED, 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
     weights = {
-        name: Weight(values.dtype.str, values.shape, values.data.cast("B"))
-        for name, values in drawn.weights.items()
+        name: Weight(values.dtype.str, values.shape, values.data.cast("B")) for name, values in drawn.weights.items()
     }
     return Network(bytes(model.SerializeToString()), weights)
 

@@ -672,7 +672,7 @@ def test_a_prepared_house_reads_no_rule_at_its_first_question(monkeypatch: pytes
 NOT_NEEDED = {
     "alembic", "bm25s", "detect_secrets", "energycomm.eis.database", "energycomm.pipeline.gateway",
     "energycomm.pipeline.inbound", "faiss", "fastapi", "httpx", "lxml", "numpy", "onnxruntime", "paramiko", "psycopg",
-    "pyarrow", "sqlalchemy", "tokenizers", "torch", "transformers",
+    "pyarrow", "sqlalchemy", "structlog", "tokenizers", "torch", "transformers",
 }  # fmt: skip
 """What an answer from the files of the rules is worked out without: models, the index, the store, the path of messages.
 Each would keep whoever asks waiting."""

@@ -256,7 +256,8 @@ def _is_name(key: tuple[str, ...], one: Row) -> bool:
 
 
 def _within(key: tuple[str, ...], asked: tuple[str, ...]) -> bool:
-    return any(asked[at : at + len(key)] == key for at in range(len(asked) - len(key) + 1))
+    # Most keys begin with a word that was not asked for.
+    return key[0] in asked and any(asked[at : at + len(key)] == key for at in range(len(asked) - len(key) + 1))
 
 
 def _has(words: frozenset[str], word: str) -> bool:

@@ -78,7 +78,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class House:
-    """Understands questions and works out their answers. It never writes.
+    """Understands questions and works out their answers. It never writes to what it reads.
 
     Args:
       config: the gateway's configuration: its rules and its store.

@@ -26,7 +26,7 @@ from energycomm.choices import advice_of
 from energycomm.database_address import WrongAddress, read_address, show_address, sqlite_file
 from energycomm.errors import UserError
 from energycomm.fielderrors import in_words
-from energycomm.kernel.history import CURVE_TOLERANCE
+from energycomm.kernel.tolerance import CURVE_TOLERANCE
 from energycomm.masking import conceal, conceal_address, is_secret_name, mask
 from energycomm.supplier_settings import NAME, SHARED, Supplier, SupplierSetting, is_party
 from energycomm.tracker_settings import TrackerSetting

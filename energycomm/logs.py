@@ -7,12 +7,28 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-import structlog
-
 from energycomm.cells import on_one_line
 from energycomm.masking import conceal_environment, masked
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+_chosen: tuple[str, str] | None = None
+"""The form and the least level that structlog is yet to be told of: it takes long to import, and most commands log
+nothing."""
+
+
+class Log:
+    """Where lines of the log go; a module has one."""
+
+    def __getattr__(self, name: str) -> Any:
+        """A way to log, by its name: `warning`, `bind`."""
+        if name.startswith("__"):  # what Python asks of any object is no way to log
+            raise AttributeError(name)
+        import structlog
+
+        _tell()
+        return getattr(structlog.get_logger(), name)
 
 
 class Bridge(logging.Handler):
@@ -20,7 +36,7 @@ class Bridge(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Log a line of a library."""
-        structlog.get_logger().log(record.levelno, "library", logger=record.name, text=record.getMessage())
+        Log().log(record.levelno, "library", logger=record.name, text=record.getMessage())
 
 
 def without_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
@@ -43,7 +59,26 @@ def configure(form: str = "text", level: str = "warning") -> None:
       form: ``text`` for people, ``json`` for machines.
       level: one of `LEVELS`.
     """
+    global _chosen
     conceal_environment()
+    _chosen = form, level
+    if "structlog" in sys.modules:
+        _tell()
+    root = logging.getLogger()
+    if not any(isinstance(handler, Bridge) for handler in root.handlers):
+        root.addHandler(Bridge(logging.WARNING))
+    # What it complains of reaches us as an error of the channel, without a traceback.
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)
+
+
+def _tell() -> None:
+    """Tell structlog what was chosen, once."""
+    global _chosen
+    if _chosen is None:
+        return
+    import structlog
+
+    form, level = _chosen
     renderer: structlog.typing.Processor
     if form == "json":
         renderer = structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -65,8 +100,4 @@ def configure(form: str = "text", level: str = "warning") -> None:
         logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
-    root = logging.getLogger()
-    if not any(isinstance(handler, Bridge) for handler in root.handlers):
-        root.addHandler(Bridge(logging.WARNING))
-    # What it complains of reaches us as an error of the channel, without a traceback.
-    logging.getLogger("paramiko").setLevel(logging.CRITICAL)
+    _chosen = None

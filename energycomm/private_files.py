@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-import structlog
+from energycomm.logs import Log
 
-log = structlog.get_logger()
+log = Log()
 
 OTHERS = 0o077
 """What group and others may do: nothing."""

@@ -15,6 +15,7 @@ COMMON = {
     "energycomm.database_address",
     "energycomm.errors",
     "energycomm.kernel",
+    "energycomm.logs",
     "energycomm.masking",
     "energycomm.private_files",
 }
@@ -33,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.templates": set(),
     "energycomm.texts": set(),
     "energycomm.masking": set(),
-    "energycomm.private_files": set(),
+    "energycomm.private_files": {"energycomm.logs"},
     "energycomm.errors": {"energycomm.masking"},
     "energycomm.choices": {"energycomm.errors"},
     "energycomm.fielderrors": set(),

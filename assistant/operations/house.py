@@ -14,12 +14,14 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec import Struct
 
+from assistant.kept import Kept
 from assistant.operations import across, codelists, family, grammar, manual, tables
 from assistant.operations import catalogue as rules_
 from assistant.operations.attributes import Texts, translations
 from assistant.operations.family import Plan, named
 from assistant.operations.plaintext import contains
 from assistant.operations.rule_forms import near
+from assistant.operations.rulebook import read_rulebook, read_whole, rule_files
 from assistant.operations.slots import Asking, Read
 from assistant.operations.table_forms import in_tables
 from assistant.operations.understanding import Lexicon, Understood, lexicon_of, said, understand
@@ -28,7 +30,6 @@ from assistant.operations.wording import say
 from assistant.operations.worked import Proof, Reply, Table, Worked
 from energycomm.config import Config
 from energycomm.engine.catalogue import Catalogue
-from energycomm.engine.folder import load_catalogue
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
 
@@ -44,19 +45,19 @@ MOST_CHOICES = 12
 """Names that are shown where none is like the one that is not known."""
 
 
-_OF_CONDITIONS = (family.RuleField, family.CompareRules, family.RuleChanges)
-"""Operations that look into the conditions of rules."""
+_OF_CONDITIONS = ("condition", "reads")
+"""Fields of a rule that are told from its conditions."""
 
 
 class _Rules(Struct, frozen=True, kw_only=True):
     """The rules as they were read, and their names.
 
     Attributes:
-      stamp: the last change of a file.
+      stamp: path, size and time of each of their files.
       whole: whether their conditions were read too.
     """
 
-    stamp: float
+    stamp: tuple[tuple[str, int, int], ...]
     whole: bool
     catalogue: Catalogue
     lexicon: Lexicon
@@ -77,7 +78,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class House:
-    """Understands questions and works out their answers. It never writes.
+    """Understands questions and works out their answers. It never writes to what it reads.
 
     Args:
       config: the gateway's configuration: its rules and its store.
@@ -85,6 +86,8 @@ class House:
       store: an open store, where there is one; else it is opened for each question that needs it.
       documents: gives the indexed documents with their versions, where an index is open.
       now: gives the time.
+      kept: folder for what was read of rules and documentation, so that the next process need not read them; None
+        keeps nothing.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class House:
         store: Store | None = None,
         documents: DocumentVersions | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        kept: Path | None = None,
     ) -> None:
         self.config = config
         self.docs = docs or next(
@@ -108,6 +112,7 @@ class House:
         self._store = store
         self._documents = documents
         self._now = now
+        self._kept = Kept(kept)
         self._read: _Rules | None = None
         self._lock = threading.Lock()
 
@@ -123,7 +128,7 @@ class House:
     def prepare(self) -> None:
         """Read rules and documentation, so that the first question waits for neither."""
         self._rules()
-        tables.rows(self.docs)
+        tables.rows(self.docs, self._kept)
 
     def _rules(self, *, whole: bool = False) -> _Rules:
         """The rules as their files are now.
@@ -132,12 +137,12 @@ class House:
           whole: with their conditions, which few questions ask for.
         """
         folder = self.config.rules_folder
-        stamp = max((file.stat().st_mtime for file in folder.rglob("*") if file.is_file()), default=0.0)
+        stats = {str(file): file.stat() for file in rule_files(folder)}
+        stamp = tuple((name, one.st_size, one.st_mtime_ns) for name, one in sorted(stats.items()))
         with self._lock:
             if self._read is None or self._read.stamp != stamp or whole > self._read.whole:
-                # They were judged with their examples when the gateway began; here they are only read.
                 try:
-                    catalogue = load_catalogue(folder, check_examples=False, examples=False, expressions=whole)
+                    catalogue = read_whole(folder) if whole else read_rulebook(folder, self._kept)
                 except BrokenCatalogue as broken:
                     raise UserError(f"The rules are broken.\n{broken}", "`energycomm rules check` lists why.") from None
                 settings = [one.name for one in manual.entries(self.docs, "setting")]
@@ -249,7 +254,10 @@ class House:
         """What a table of the documentation answers, of a question that nothing else does."""
         if grammar.is_none(asked):
             return ()
-        return next(((plan,) for plan in in_tables(asked) if tables.table_answer(self.docs, plan, asked.language)), ())
+        return next(((plan,) for plan in in_tables(asked) if self._table_answer(plan, asked.language)), ())
+
+    def _table_answer(self, plan: family.Tables, language: str) -> Worked | None:
+        return tables.table_answer(tables.rows(self.docs, self._kept), plan, language)
 
     def plan(self, question: str) -> dict[str, Any]:
         """What was understood of a question: what it names, and the operations."""
@@ -280,7 +288,7 @@ class House:
         Raises:
           UserError: the things cannot be restricted or grouped so, or a version is not known.
         """
-        catalogue = self._rules(whole=isinstance(plan, _OF_CONDITIONS)).catalogue
+        catalogue = self._rules(whole=_of_conditions(plan)).catalogue
         if isinstance(plan, family.Rules):
             return rules_.rules_answer(catalogue, plan, language, self._texts(plan.where))
         if isinstance(plan, family.RuleField):
@@ -294,7 +302,7 @@ class House:
         if isinstance(plan, family.Manual):
             return manual.manual_answer(self.docs, plan, language)
         if isinstance(plan, family.Tables):
-            return tables.table_answer(self.docs, plan, language)
+            return self._table_answer(plan, language)
         if isinstance(plan, family.RuleChanges) and plan.old is None:
             return rules_.changes_answer(catalogue, plan, language)
         if isinstance(plan, family.Versions) and plan.what == "documents":
@@ -405,6 +413,16 @@ def as_data(plan: Plan) -> dict[str, Any]:
     """A plan as data: its operation and what it restricts."""
     built: dict[str, Any] = msgspec.to_builtins(plan)
     return built
+
+
+def _of_conditions(plan: Plan) -> bool:
+    """Whether an operation looks into the conditions of rules."""
+    if isinstance(plan, family.RuleField):
+        told = plan.fields if plan.on is None else ("validity",)
+        return plan.applies is not None or not told or any(one in _OF_CONDITIONS for one in told)
+    if isinstance(plan, family.RuleChanges):
+        return plan.old is not None and plan.new is None  # compares the rules of today with stored ones
+    return isinstance(plan, family.CompareRules)
 
 
 def _empty_guess(plan: Plan, found: Worked) -> bool:

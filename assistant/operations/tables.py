@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from assistant.kept import Kept, state_of
 from assistant.operations.family import Tables
 from assistant.operations.plaintext import plain, stem
 from assistant.operations.vocabulary import inflected
@@ -69,18 +70,30 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in _WORD.findall(plain(text)))
 
 
-def rows(folder: Path | None) -> tuple[Row, ...]:
-    """Every row of the pages that questions are answered from."""
+def rows(folder: Path | None, kept: Kept) -> tuple[Row, ...]:
+    """Every row of the pages that questions are answered from.
+
+    Args:
+      folder: of the documentation.
+      kept: holds what was read before.
+    """
     if folder is None:
         return ()
     pages = tuple(page for page in sorted(folder.rglob("*.md")) if page.relative_to(folder).parts[0] not in APART)
-    return _rows(folder, tuple((page, page.stat().st_mtime) for page in pages))
+    return _rows(folder, tuple((page, page.stat().st_mtime_ns) for page in pages), kept)
 
 
 @lru_cache(maxsize=4)
-def _rows(folder: Path, pages: tuple[tuple[Path, float], ...]) -> tuple[Row, ...]:
+def _rows(folder: Path, pages: tuple[tuple[Path, int], ...], kept: Kept) -> tuple[Row, ...]:
+    files = [page for page, _ in pages]
+    return kept.value(
+        "tables", state_of(("assistant.operations",), files), lambda: _read(folder, files), tuple[Row, ...]
+    )
+
+
+def _read(folder: Path, pages: Iterable[Path]) -> tuple[Row, ...]:
     found: list[Row] = []
-    for page, _ in pages:
+    for page in pages:
         text = page.read_text("utf-8")
         if NO_SOURCE not in text:
             found += _of_page(text.splitlines(), page.relative_to(folder).as_posix(), len(found))
@@ -123,15 +136,14 @@ def _row(columns: list[str], cells: list[str], above: str, file: str, line: int,
     )
 
 
-def table_answer(folder: Path | None, plan: Tables, language: str) -> Worked | None:
+def table_answer(known: tuple[Row, ...], plan: Tables, language: str) -> Worked | None:
     """What the tables of the documentation say to a question; None where none does.
 
     Args:
-      folder: of the documentation.
+      known: their rows.
       plan: what is asked.
       language: of the answer.
     """
-    known = rows(folder)
     asked, spare = words_of(plan.words), frozenset(words_of(plan.spare))
     if plan.how != "row":
         return _listed(known, frozenset(asked), spare, plan.how, language)
@@ -244,7 +256,8 @@ def _is_name(key: tuple[str, ...], one: Row) -> bool:
 
 
 def _within(key: tuple[str, ...], asked: tuple[str, ...]) -> bool:
-    return any(asked[at : at + len(key)] == key for at in range(len(asked) - len(key) + 1))
+    # Most keys begin with a word that was not asked for.
+    return key[0] in asked and any(asked[at : at + len(key)] == key for at in range(len(asked) - len(key) + 1))
 
 
 def _has(words: frozenset[str], word: str) -> bool:

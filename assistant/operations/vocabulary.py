@@ -90,6 +90,12 @@ def _by_first() -> dict[str, tuple[Phrase, ...]]:
 
 def matches(tokens: Sequence[str]) -> list[Match]:
     """Every phrase that a question has; in one slot the longest, and none inside of another."""
+    return list(_matches(tuple(tokens)))
+
+
+@lru_cache(maxsize=256)
+def _matches(tokens: tuple[str, ...]) -> tuple[Match, ...]:
+    """As `matches`: each operation asks for the same words anew."""
     candidates = []
     for at, token in enumerate(tokens):
         for phrase in (*_by_first().get(token[:1], ()), *_by_first().get("*", ())):
@@ -104,7 +110,7 @@ def matches(tokens: Sequence[str]) -> list[Match]:
         if not places & taken.setdefault(phrase.slot, set()):
             taken[phrase.slot] |= places
             found.append(Match(at, end, phrase.slot, phrase.value, phrase.languages))
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 @lru_cache(maxsize=1)

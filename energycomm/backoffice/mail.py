@@ -8,14 +8,13 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid, parseaddr
 from pathlib import Path
 
-import structlog
-
 from energycomm.alarm_settings import AlarmSettings
+from energycomm.logs import Log
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 
 TIMEOUT = 30.0
 
-log = structlog.get_logger()
+log = Log()
 
 TROUBLES: tuple[tuple[type[BaseException], str], ...] = (
     (smtplib.SMTPAuthenticationError, "the server refuses the login: see smtp_user and the password"),

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import structlog
 from sqlalchemy import Connection, Engine
 
 from energycomm.bulk.buckets import BUCKET_MESSAGES
@@ -23,12 +22,13 @@ from energycomm.bulk.workers import Task, Workers
 from energycomm.eis import nameindex
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.store import Store
+from energycomm.logs import Log
 from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.rederiving import rederive_alone, rederive_point, rederive_search
 
-log = structlog.get_logger()
+log = Log()
 
 
 class BackfillQuestion(Question, frozen=True, kw_only=True):

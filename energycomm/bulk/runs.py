@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
-import structlog
 from msgspec import Struct
 from sqlalchemy import Connection, Engine
 
@@ -26,9 +25,10 @@ from energycomm.eis.changelog import place_of, present
 from energycomm.eis.database import reading, shown, snapshot
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import instant, now_micros
+from energycomm.logs import Log
 from energycomm.private_files import private_file, private_folder, written_whole
 
-log = structlog.get_logger()
+log = Log()
 
 LOCK, PLAN = "run.lock", "run.json"
 """Held by whoever uses the folder; says what the run holds."""

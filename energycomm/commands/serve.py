@@ -11,7 +11,6 @@ import sys
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-import structlog
 import typer
 
 from energycomm import logs
@@ -19,8 +18,9 @@ from energycomm.commands.output import say
 from energycomm.config import Config
 from energycomm.errors import ExitCode, UserError
 from energycomm.installation import load_apart
+from energycomm.logs import Log
 
-log = structlog.get_logger()
+log = Log()
 
 SWITCH_SECONDS = 0.001
 """How long a thread computes before another one has its turn: the one that answers everybody does not wait for long."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
-import structlog
 from fastapi import FastAPI, Request
 from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
@@ -23,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from energycomm.config import Config
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.logs import Log
 from energycomm.texts.catalogues import Folders
 from energycomm.webservice import audit
 from energycomm.webservice.bodies import LARGE, set_bound
@@ -42,7 +42,7 @@ from energycomm.webservice.roles import Person
 GROUP = "energycomm.console"
 HTMX = "HX-Request"
 """Header of a request of htmx."""
-log = structlog.get_logger()
+log = Log()
 
 
 class Addition(Struct, frozen=True, kw_only=True):

@@ -14,14 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from typing import Any
 
-import structlog
-
 from energycomm.eis.database import reading
 from energycomm.eis.tallies import MANY_LOOSE, loose, settle
 from energycomm.errors import UserError
+from energycomm.logs import Log
 from energycomm.webservice.services import Services
 
-log = structlog.get_logger()
+log = Log()
 
 MOST_JOBS = 40
 """Jobs remembered; the oldest that are over are forgotten."""

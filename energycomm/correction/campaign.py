@@ -10,7 +10,6 @@ from datetime import datetime
 from itertools import groupby, islice
 
 import msgspec
-import structlog
 from msgspec import Struct
 from sqlalchemy import select, text
 
@@ -41,10 +40,11 @@ from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import micros, now_micros
+from energycomm.logs import Log
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
 
-log = structlog.get_logger()
+log = Log()
 
 _PIECE = 500
 """Items that are recorded in one transaction."""

@@ -23,8 +23,8 @@ from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import read_catalogue, read_texts, rule_texts, unpacked
 from energycomm.engine.problems import BrokenCatalogue, Problem
 from energycomm.errors import UserError
-from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.kernel.instants import instant
+from energycomm.kernel.tolerance import CURVE_TOLERANCE
 from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.rejudging import BY_CHANGED_RULES

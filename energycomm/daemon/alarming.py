@@ -14,7 +14,6 @@ from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
-import structlog
 from msgspec import Struct
 
 from energycomm.backoffice import mail
@@ -31,12 +30,13 @@ from energycomm.eis.channels import channel_states, daemon_states
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, now_micros
+from energycomm.logs import Log
 from energycomm.masking import mask
 from energycomm.texts import wording
 from energycomm.texts.catalogues import QUOTED, is_foreign, translate, translate_sentence
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 
-log = structlog.get_logger()
+log = Log()
 
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND

@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-import structlog
 from msgspec import Struct
 
+from energycomm.logs import Log
 from energycomm.masking import mask
 
-log = structlog.get_logger()
+log = Log()
 
 
 class AlarmCode(NamedTuple):

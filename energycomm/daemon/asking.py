@@ -8,21 +8,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from io import BytesIO
 
-import structlog
-
 from energycomm.config import Config
 from energycomm.daemon.duties import Desk, OutsideDuty
 from energycomm.eis import archive
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
+from energycomm.logs import Log
 from energycomm.market.contract import Adapter, OutgoingMessage, Pollable
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 from energycomm.transport.opening import Places, open_channel
 from energycomm.transport.patience import try_now
 from energycomm.transport.settings import SoapSetting
 
-log = structlog.get_logger()
+log = Log()
 
 
 class Asking(OutsideDuty):

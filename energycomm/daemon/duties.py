@@ -15,8 +15,9 @@ from energycomm.daemon.report import Reporter
 from energycomm.daemon.switches import Switches
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.store import Store
+from energycomm.logs import Log
 
-log = structlog.get_logger()
+log = Log()
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0

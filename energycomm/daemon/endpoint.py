@@ -20,13 +20,14 @@ from energycomm import logs
 from energycomm.config import Config
 from energycomm.daemon.report import Alive, Reporter
 from energycomm.errors import UserError
+from energycomm.logs import Log
 from energycomm.masking import mask_output
 from energycomm.transport.listening import Bounds, http_server
 from energycomm.transport.opening import Places, push_channel
 from energycomm.transport.push import PushIn, create_app
 from energycomm.transport.settings import EndpointSettings, PushSetting
 
-log = structlog.get_logger()
+log = Log()
 
 BACKLOG = 128
 SIGN_EVERY = 1.0

@@ -12,17 +12,17 @@ import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
-import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from energycomm.errors import UserError
+from energycomm.logs import Log
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 from energycomm.transport.listening import Bounds, http_server
 
-log = structlog.get_logger()
+log = Log()
 
 Page = Callable[[], tuple[int, str, bytes]]
 """Makes an answer: status, media type, content."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import structlog
-
 from energycomm.daemon.clock import ClockWatch
 from energycomm.daemon.duties import Desk, Duty
 from energycomm.eis import finding, tables
@@ -19,6 +17,7 @@ from energycomm.erasure.erasing import again, means_of
 from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.invoicing.keeping import check_changed
 from energycomm.kernel.instants import now_micros
+from energycomm.logs import Log
 from energycomm.market.contract import notices_of
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import Tally
@@ -27,7 +26,7 @@ from energycomm.pipeline.quarantine import give_up
 from energycomm.pipeline.records import report_gaps
 from energycomm.pipeline.retention import policies, purge
 
-log = structlog.get_logger()
+log = Log()
 
 SECOND = 1_000_000
 RETENTION_EVERY = 3600.0

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
-import structlog
 from sqlalchemy import Engine
 
 from energycomm.eis.database import is_sqlite, reporting
+from energycomm.logs import Log
 from energycomm.transport.folder_lock import FolderLock
 
-log = structlog.get_logger()
+log = Log()
 
 FRESH = 1.0
 """Seconds for which a connection that answered is believed to be alive."""

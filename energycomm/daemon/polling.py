@@ -7,11 +7,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-import structlog
-
 from energycomm.daemon.claims import backlog, reasons, states
 from energycomm.daemon.duties import Desk, OutsideDuty
 from energycomm.eis.database import Conflict, confirm, is_lost
+from energycomm.logs import Log
 from energycomm.pipeline.addressee import Misdirected
 from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.inbound import Inbound
@@ -19,7 +18,7 @@ from energycomm.pipeline.records import note
 from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
 from energycomm.transport.patience import try_now
 
-log = structlog.get_logger()
+log = Log()
 
 HURRY = 0.2
 """Seconds between two looks while something that was archived is not acknowledged."""

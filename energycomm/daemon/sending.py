@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from io import BytesIO
 
-import structlog
-
 from energycomm.backoffice.notification import Failure, Notification, Target, hurry_up, take_up, tell_all
 from energycomm.backoffice.targets import FolderTarget
 from energycomm.daemon.duties import Desk, OutsideDuty, Pause
@@ -13,12 +11,13 @@ from energycomm.eis import archive
 from energycomm.eis.channels import BACK_OFFICE
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import now_micros
+from energycomm.logs import Log
 from energycomm.pipeline.acknowledgement import Owed, send_acknowledgements
 from energycomm.pipeline.delivery import Again, Bundles, Parcel, Takes, about_channel, deliver, hurry
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 from energycomm.transport.patience import try_now
 
-log = structlog.get_logger()
+log = Log()
 
 PIECE = 20
 """Messages of one turn: a stop does not wait long."""

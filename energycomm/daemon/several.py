@@ -21,9 +21,10 @@ from energycomm.daemon.heartbeat import tell_service_manager
 from energycomm.daemon.metrics import Metrics, text_of_several
 from energycomm.daemon.supervisor import Supervisor, health_token
 from energycomm.errors import ExitCode, UserError
+from energycomm.logs import Log
 from energycomm.masking import masked
 
-log = structlog.get_logger()
+log = Log()
 
 TICK = 0.5
 AGAIN, LONGEST = 1.0, 30.0

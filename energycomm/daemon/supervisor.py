@@ -17,7 +17,6 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-import structlog
 from msgspec import Struct
 
 from energycomm.backoffice.targets import open_target
@@ -39,13 +38,14 @@ from energycomm.eis.database import Conflict, connect, is_lost, opened
 from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
+from energycomm.logs import Log
 from energycomm.masking import masked
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys
 from energycomm.pipeline.opening import open_store
 from energycomm.transport.channel import Unseen
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 
-log = structlog.get_logger()
+log = Log()
 
 TICK = 0.25
 SURVEY_SECONDS = SIGN_SECONDS = 5.0

@@ -7,13 +7,13 @@ import threading
 from typing import Any
 
 import psycopg
-import structlog
 
 from energycomm.daemon.duties import Desk, Pause
 from energycomm.eis.archive import ARRIVALS
 from energycomm.eis.database import is_sqlite, reporting
+from energycomm.logs import Log
 
-log = structlog.get_logger()
+log = Log()
 
 LOOK_SECONDS = 1.0
 """Seconds between two looks whether the process is to stop."""

@@ -29,6 +29,7 @@ from energycomm.daemon.waking import Waking
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.seen_files import SeenFiles
 from energycomm.errors import UserError
+from energycomm.logs import Log
 from energycomm.masking import mask_output
 from energycomm.pipeline.delivery import Bundles, repetition
 from energycomm.pipeline.gateway import Gateway
@@ -37,7 +38,7 @@ from energycomm.pipeline.opening import open_store
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside
 
-log = structlog.get_logger()
+log = Log()
 
 IDLE = 0.5
 """Seconds between two looks for envelopes, unless one arrives in this process."""

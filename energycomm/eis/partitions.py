@@ -18,7 +18,6 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import psycopg
-import structlog
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
@@ -29,8 +28,9 @@ from energycomm.eis.database import Conflict, is_sqlite, reading, rehearsing, wr
 from energycomm.eis.tables import ID_BLOCK, sequence_name
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
+from energycomm.logs import Log
 
-log = structlog.get_logger()
+log = Log()
 
 MONTH = 30 * 86_400_000_000
 """Microseconds for which a range is to last."""

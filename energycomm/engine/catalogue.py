@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, timedelta, tzinfo
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from energycomm.engine.codes import CodeLists
-from energycomm.engine.particulars import Declarations
-from energycomm.engine.predicates import Predicate
 from energycomm.engine.rule import RULE_ORDERS, Rule, RuleSet
+
+if TYPE_CHECKING:
+    from energycomm.engine.particulars import Declarations
+    from energycomm.engine.predicates import Predicate
 
 
 @dataclass(frozen=True)

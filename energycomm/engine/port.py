@@ -13,8 +13,9 @@ from energycomm.engine.compiling import Compiled, Hit
 from energycomm.engine.rule import Rule, RuleSet
 from energycomm.engine.validity import Segments
 from energycomm.kernel.family import is_incoming
-from energycomm.kernel.history import CURVE_TOLERANCE, History
+from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.tolerance import CURVE_TOLERANCE
 from energycomm.kernel.verdicts import VERBS, Action, Finding, Verdict
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as kept
 from datetime import date
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from energycomm.engine.terms import Call, Condition, Value, children, reads
-from energycomm.kernel.history import History
-from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import ErrorClass, Severity
+
+if TYPE_CHECKING:
+    from energycomm.engine.terms import Condition, Value
+    from energycomm.kernel.history import History
+    from energycomm.kernel.messages import KernelMessage
 
 RuleSet = Literal[
     "validation_in", "qualification_in", "rejection_in", "validation_out", "qualification_out", "rejection_out"
@@ -143,6 +145,9 @@ class Rule:
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of the fields and facts that its conditions read, as rules write them."""
+        # Who only looks a rule up needs no conditions, and these take long to import.
+        from energycomm.engine.terms import reads
+
         found: dict[str, None] = {}
         for condition in self.triggers.values():
             found.update(dict.fromkeys(reads(condition)))
@@ -155,6 +160,8 @@ class Rule:
 
     def calls(self) -> tuple[str, ...]:
         """Names of the declared predicates that its conditions call."""
+        from energycomm.engine.terms import Call, children
+
         found: dict[str, None] = {}
         stack: list[Any] = list(self.triggers.values())
         while stack:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
-import structlog
 from msgspec import Struct
 from sqlalchemy import Connection, LargeBinary, String, Table, text
 
@@ -58,11 +57,12 @@ from energycomm.kernel.instants import instant, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.personal import ERASED, personal_fields, personal_values, without_person
 from energycomm.kernel.requests import OUTGOING
+from energycomm.logs import Log
 from energycomm.market.installed import Markets, installed_adapters
 from energycomm.pipeline.gateway import open_keys
 from energycomm.transport.keys import KeyRing
 
-log = structlog.get_logger()
+log = Log()
 
 DAY = 86_400_000_000
 PIECE = 500

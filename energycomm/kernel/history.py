@@ -18,11 +18,8 @@ from msgspec import Meta, Struct, defstruct
 from energycomm.kernel.declaration import Declared
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.shape import Scalar, shape_of
+from energycomm.kernel.shape import Scalar, shapes_of
 from energycomm.kernel.vocabulary import ReceivedState, RequestState
-
-CURVE_TOLERANCE = Decimal(5)
-"""Percent by which the sum of a curve may differ from the rise of the indexes, where the settings say nothing else."""
 
 
 class RegisterFacts(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -74,11 +71,15 @@ class StatedFact(NamedTuple):
     scalar: Scalar
 
 
+_shapes = cache(shapes_of)
+
+
 def stated_facts() -> Iterator[StatedFact]:
     """Every fact that is declared by a field, in the order of the family; one that several kinds state comes with
     each."""
-    for kind in KINDS.values():
-        for one in shape_of(kind).attributes:
+    kinds = tuple(KINDS.values())
+    for kind, shape in zip(kinds, _shapes(kinds), strict=True):
+        for one in shape.attributes:
             if one.declared.known_as is not None:
                 yield StatedFact(one.declared.known_as, kind, one.field, one.declared, one.scalar)
 

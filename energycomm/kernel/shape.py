@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -154,10 +155,23 @@ def shape_of(cls: type[Struct]) -> Shape:
     Raises:
       TypeError: a field has a type that Kernel XML has no form for; a mistake in the definition of the Struct.
     """
+    return shapes_of((cls,))[0]
+
+
+def shapes_of(classes: Iterable[type[Struct]]) -> tuple[Shape, ...]:
+    """The XML shapes of several kinds or parts: the parts that they share are read once, for all of them.
+
+    Raises:
+      TypeError: as `shape_of`.
+    """
+    return tuple(map(_shape, types.multi_type_info(classes)))
+
+
+def _shape(described: types.Type) -> Shape:
     attributes: list[Attribute] = []
     children: list[Child] = []
-    described = types.type_info(cls)
     assert isinstance(described, types.StructType)
+    cls = described.cls
     for field in described.fields:
         kind, declared, bounds = _plain(field.type)
         default = None if field.default is NODEFAULT else field.default

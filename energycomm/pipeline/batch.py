@@ -15,7 +15,6 @@ from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import structlog
 from msgspec import Struct, field, structs
 
 from energycomm.eis import tables
@@ -32,6 +31,7 @@ from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, StartOfSupply
 from energycomm.kernel.opening import is_opening
 from energycomm.kernel.verdicts import Refusal
+from energycomm.logs import Log
 from energycomm.market.contract import DIGEST_FAILED
 from energycomm.market.contract import Transaction as ChMessage
 from energycomm.market.installed import Markets
@@ -55,7 +55,7 @@ from energycomm.pipeline.rejudging import Change, Rejudging
 from energycomm.pipeline.rows import at_once, change_row, finding_row, incident_row, notification_rows, verdict_why
 from energycomm.pipeline.state import KnownStates, dump_state
 
-log = structlog.get_logger()
+log = Log()
 
 DAY = 86_400_000_000
 

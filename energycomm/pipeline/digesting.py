@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import structlog
 from msgspec import Struct
 
 from energycomm.eis import tables
 from energycomm.eis.database import is_lost
 from energycomm.eis.fitting import all_fit, expected, fits, storable
 from energycomm.kernel.verdicts import Refusal
+from energycomm.logs import Log
 from energycomm.market.contract import MemberHead, Transaction
 from energycomm.pipeline.batch import Prepared
 from energycomm.pipeline.fold import fault_words
@@ -18,7 +18,7 @@ from energycomm.portfolio.reading import Digesting
 from energycomm.transport.codes import refuse
 from energycomm.transport.members import BrokenMember, Member
 
-log = structlog.get_logger()
+log = Log()
 
 
 class Wanted(Struct, frozen=True):

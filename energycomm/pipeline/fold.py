@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
-import structlog
 from msgspec import Struct, field, structs
 
 from energycomm.eis.fitting import storable
@@ -23,11 +22,12 @@ from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSupply
 from energycomm.kernel.verdicts import Action, Verdict
+from energycomm.logs import Log
 from energycomm.pipeline.effects import VERB_FUNCTIONS, Rows, Step, accept
 from energycomm.pipeline.facts import Ahead, history_of
 from energycomm.pipeline.state import MAX_AWAITED, AccessPointState, dump_state
 
-log = structlog.get_logger()
+log = Log()
 
 CHECKPOINT_EVERY = 12
 """Messages of an access point between two stored states that late messages can be judged from."""

@@ -19,8 +19,8 @@ from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
-from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.kernel.instants import now_micros
+from energycomm.kernel.tolerance import CURVE_TOLERANCE
 from energycomm.market.installed import installed_adapters
 from energycomm.masking import mask_output
 from energycomm.pipeline.batch import BatchWriter

@@ -14,7 +14,6 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import IO
 
-import structlog
 from msgspec import structs
 
 from energycomm.eis import archive
@@ -24,6 +23,7 @@ from energycomm.eis.fitting import storable
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.kernel.verdicts import Refusal
+from energycomm.logs import Log
 from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff
 from energycomm.market.dispatch import coded, dispatch, series_of
 from energycomm.pipeline import records
@@ -57,7 +57,7 @@ from energycomm.transport.keys import KeyRing
 from energycomm.transport.limits import Limits
 from energycomm.transport.members import BrokenMember, Member
 
-log = structlog.get_logger()
+log = Log()
 
 FILES_TOGETHER = 64
 """Small files that are archived in one transaction."""

@@ -12,7 +12,6 @@ import hashlib
 import io
 from collections.abc import Collection, Sequence
 
-import structlog
 from msgspec import Struct
 
 from energycomm.eis import archive
@@ -26,6 +25,7 @@ from energycomm.kernel.family import is_incoming
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.logs import Log
 from energycomm.market.contract import MemberHead, Transaction
 from energycomm.pipeline.addressee import CODE as OTHER_SUPPLIER
 from energycomm.pipeline.addressee import EXPECTED as OURS
@@ -35,7 +35,7 @@ from energycomm.pipeline.submissions import Handed, too_many
 from energycomm.pipeline.writer import Judging, is_fault
 from energycomm.transport.codes import refuse
 
-log = structlog.get_logger()
+log = Log()
 
 CHANNEL = "injection"
 """Channel of the envelopes that injections are."""

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-import structlog
-
 from energycomm.errors import UserError
+from energycomm.logs import Log
 
 # What a store needs is imported when one is opened: a command that opens none begins in half the time.
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from energycomm.config import Config
     from energycomm.eis.store import Store
 
-log = structlog.get_logger()
+log = Log()
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-import structlog
 from msgspec import Struct
 from sqlalchemy import Engine
 
@@ -24,6 +23,7 @@ from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.codec import decode_several, encode_several
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.logs import Log
 from energycomm.market.contract import MemberHead, Transaction
 from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import Prepared, prepare
@@ -34,7 +34,7 @@ from energycomm.transport.keys import KeyRing
 from energycomm.transport.limits import Limits
 from energycomm.transport.members import Member
 
-log = structlog.get_logger()
+log = Log()
 
 AHEAD = 3
 """Batches that are read ahead: they are in memory."""

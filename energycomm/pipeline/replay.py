@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import structlog
 from msgspec import Struct, field
 
 from energycomm.eis import tables
@@ -24,6 +23,7 @@ from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.codec import decode, encode
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
+from energycomm.logs import Log
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.fold import Fold, fault_words
@@ -34,7 +34,7 @@ from energycomm.pipeline.rejudging import AFTER_CORRECTION, Change, Rejudging
 from energycomm.pipeline.rows import change_row, message_row
 from energycomm.pipeline.state import dump_state
 
-log = structlog.get_logger()
+log = Log()
 
 REPLAYABLE = frozenset(("rejected", "engine_error", "quarantined", "delegated", "ticketed"))
 """States from which a message may be sent back to the Kernel."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Protocol, TypeAlias
 
-import structlog
 from msgspec import Struct, structs
 
 from energycomm.eis.database import Conflict, is_lost
@@ -19,6 +18,7 @@ from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import HistoryArchived
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
+from energycomm.logs import Log
 from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.fold import fault_words
@@ -26,7 +26,7 @@ from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import Book, MemberRecord, OpenEnvelope, TakenOver
 from energycomm.transport.codes import refuse
 
-log = structlog.get_logger()
+log = Log()
 
 Key: TypeAlias = tuple[int, str]
 """Envelope and path of a member."""

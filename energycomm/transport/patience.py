@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
-import structlog
 
+from energycomm.logs import Log
 from energycomm.transport.channel import Arrival, Channel, Direction, Incoming, Outgoing, Sending, Sent, TechnicalError
 from energycomm.transport.settings import ChannelSetting
 
-log = structlog.get_logger()
+log = Log()
 
 BreakerState = Literal["closed", "open", "half-open"]
 

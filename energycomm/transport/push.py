@@ -16,13 +16,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Final
 
-import structlog
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
+from energycomm.logs import Log
 from energycomm.private_files import private_folder
 from energycomm.transport.allowances import Guesses
 from energycomm.transport.channel import Arrival, Direction, TechnicalError
@@ -30,7 +30,7 @@ from energycomm.transport.credentials import Secret, SecretUnreadableError
 from energycomm.transport.folder_lock import alone, safe_name
 from energycomm.transport.spool import Spool
 
-log = structlog.get_logger()
+log = Log()
 
 REMEMBERED: Final = 10_000
 """Idempotency keys that are remembered, the newest."""

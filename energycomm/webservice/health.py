@@ -11,7 +11,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated
 
-import structlog
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import PlainTextResponse
 from sqlalchemy import text
@@ -19,10 +18,11 @@ from sqlalchemy import text
 from energycomm.eis.database import reading
 from energycomm.eis.migrations import require_current
 from energycomm.errors import UserError
+from energycomm.logs import Log
 from energycomm.webservice.services import Services, services
 
 router = APIRouter(tags=["health"], default_response_class=PlainTextResponse)
-log = structlog.get_logger()
+log = Log()
 
 NO_STORE = {"Cache-Control": "no-store"}
 LOOK_SECONDS = 0.7

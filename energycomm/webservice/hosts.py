@@ -14,7 +14,6 @@ from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 
 import msgspec
-import structlog
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -24,13 +23,14 @@ from starlette.types import Receive, Scope, Send
 
 from energycomm.config import Config, choosing
 from energycomm.errors import UserError
+from energycomm.logs import Log
 from energycomm.transport.listening import HEALTH
 from energycomm.webservice.app import make_app
 from energycomm.webservice.health import NO_STORE
 from energycomm.webservice.middleware import harden
 from energycomm.webservice.problems import MEDIA, Problem
 
-log = structlog.get_logger()
+log = Log()
 
 _HOST = re.compile(r"([\w-]+(?:\.[\w-]+)*)\.?(?::\d*)?", re.ASCII)
 """A `Host` header (RFC 9110, section 7.2): a name or an IPv4 address, and a port."""

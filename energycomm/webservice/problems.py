@@ -12,7 +12,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
@@ -25,6 +24,7 @@ from energycomm.errors import ExitCode, UserError
 from energycomm.fielderrors import in_words
 from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
+from energycomm.logs import Log
 from energycomm.masking import mask
 from energycomm.texts.catalogues import translate_sentence, wanted
 from energycomm.texts.parsers import is_saying
@@ -32,7 +32,7 @@ from energycomm.texts.parsers import is_saying
 if TYPE_CHECKING:
     from energycomm.webservice.services import Services
 
-log = structlog.get_logger()
+log = Log()
 
 MEDIA = "application/problem+json"
 LONGEST_VALUE = 200

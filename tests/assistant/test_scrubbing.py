@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from assistant.knowledge.documents import Document, Metadata
 from assistant.knowledge.filtering import Filter, is_chatter
-from assistant.knowledge.scrubbing import Scrubber
+from assistant.knowledge.scrubbing import Scrubber, _secret_detectors
 from assistant.knowledge.writing import Writer
+
+JWT = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAibWV0ZXIifQ.c2l4dGVlbiBieXRlcyBvZg"
+"""A signed token, of which nothing else tells."""
 
 
 @pytest.mark.parametrize(
@@ -22,6 +29,7 @@ from assistant.knowledge.writing import Writer
         ("The point 12345678901234 is cut.", "12345678901234", "access point"),
         ("EAN 541448820000000001 is cut.", "541448820000000001", "access point"),
         ("Mot de passe : hunter2secret!", "hunter2secret!", "secret"),
+        (f"Bearer {JWT} was sent.", JWT, "secret"),
         ("Nom du client : Jeanne Exemple", "Jeanne Exemple", "name"),
         ("Madame Exemple a appelé.", "Exemple", "name"),
     ],
@@ -48,6 +56,20 @@ def test_what_is_personal_or_secret_is_replaced_by_its_kind(text: str, gone: str
 def test_what_is_neither_stays(text: str) -> None:
     """Codes, amounts, indexes and dates are what consultants look for."""
     assert Scrubber().scrub(text).replace("[access point]", "?") == text or "20260208120000" in text
+
+
+KEYS = [pattern for one in _secret_detectors() for pattern in one.denylist]
+"""The patterns of the package that finds keys: what matches one is a key to it."""
+
+
+@pytest.mark.parametrize("pattern", KEYS, ids=lambda pattern: pattern.pattern[:30])
+@given(data=st.data())
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+def test_no_key_that_the_package_finds_is_passed_over(pattern: re.Pattern[str], data: st.DataObject) -> None:
+    key = data.draw(st.from_regex(pattern, fullmatch=True))
+    found = {secret for one in _secret_detectors() for line in key.split("\n") for secret in one.analyze_string(line)}
+    for secret in filter(None, found):
+        assert secret not in Scrubber().scrub(f"It is {key} now.") or secret in "[secret]"
 
 
 def test_names_of_a_list_are_scrubbed_too() -> None:

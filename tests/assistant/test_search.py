@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from assistant.knowledge.concepts import concepts
 from assistant.knowledge.documents import Metadata, Passage
@@ -71,10 +73,53 @@ def test_bm25_gives_rare_words_more_and_unknown_words_nothing(tmp_path: Path) ->
     assert index.rarity("unheard") > index.rarity("rule") > index.rarity("index")
 
 
-def test_hnsw_finds_what_comparing_all_finds() -> None:
+@pytest.fixture
+def vectors() -> NDArray[np.float32]:
+    drawn = np.random.default_rng(5).normal(size=(2_000, 24)).astype(np.float32)
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), dtype=np.float32)
+
+
+@pytest.mark.parametrize("flat_up_to", [2_000, 1_999])
+def test_an_index_that_was_written_and_read_finds_the_same(
+    vectors: NDArray[np.float32], flat_up_to: int, tmp_path: Path
+) -> None:
+    built = VectorIndex.build(vectors, flat_up_to)
+    built.save(tmp_path)
+    read = VectorIndex.load(tmp_path)
+    assert (read.kind, read.size) == (built.kind, 2_000)
+    found, again = built.nearest(vectors[7], 5), read.nearest(vectors[7], 5)
+    assert [again[0].tolist(), again[1].tolist()] == [found[0].tolist(), found[1].tolist()]
+    assert read.vectors(np.array([3, 1])).tolist() == vectors[[3, 1]].tolist()
+
+
+def test_nearest_are_those_of_the_greatest_cosines(vectors: NDArray[np.float32]) -> None:
+    """Best first, among all or some, never more than there are."""
+    index = VectorIndex.build(vectors)
+    cosines = vectors @ vectors[7]
+    numbers, scores = index.nearest(vectors[7], 20)
+    assert numbers.tolist() == sorted(range(2_000), key=lambda number: -cosines[number])[:20]
+    assert scores.tolist() == pytest.approx(cosines[numbers].tolist(), abs=1e-6)
+    some = np.array([9, 7, 1_999, 4])
+    numbers, _ = index.nearest(vectors[7], 20, some)
+    assert numbers.tolist() == sorted(some.tolist(), key=lambda number: -cosines[number])
+    assert [len(found) for found in index.nearest(vectors[7], 5, some[:0])] == [0, 0]
+    assert [len(found) for found in index.nearest(vectors[7], 0)] == [0, 0]
+
+
+def test_an_index_of_before_is_read(vectors: NDArray[np.float32], tmp_path: Path) -> None:
+    """FAISS held the vectors of every index."""
+    faiss: Any = pytest.importorskip("faiss")
+    old = faiss.IndexFlatIP(24)
+    old.add(vectors)
+    faiss.write_index(old, str(tmp_path / "vectors.faiss"))
+    read, now = VectorIndex.load(tmp_path), VectorIndex.build(vectors)
+    assert (read.kind, read.size) == ("flat", 2_000)
+    assert read.nearest(vectors[3], 9)[0].tolist() == now.nearest(vectors[3], 9)[0].tolist()
+    assert read.vectors(np.array([3, 1])).tolist() == vectors[[3, 1]].tolist()
+
+
+def test_hnsw_finds_what_comparing_all_finds(vectors: NDArray[np.float32]) -> None:
     """Past a size the approximate index is used; on easy data it errs little."""
-    vectors = np.random.default_rng(5).normal(size=(2_000, 24)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     flat, graph = VectorIndex.build(vectors), VectorIndex.build(vectors, flat_up_to=100)
     assert (flat.kind, graph.kind) == ("flat", "hnsw")
     same = sum(flat.nearest(v, 1)[0][0] == graph.nearest(v, 1)[0][0] for v in vectors[:200])

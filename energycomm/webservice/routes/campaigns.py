@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import structlog
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from msgspec import Struct
@@ -13,6 +12,7 @@ from pydantic import Field
 from energycomm.correction import campaign
 from energycomm.correction.campaign import CampaignRecord, ItemRecord
 from energycomm.errors import UserError
+from energycomm.logs import Log
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.bodies import LIST
 from energycomm.webservice.idempotency import once
@@ -23,7 +23,7 @@ from energycomm.webservice.routes.corrections import Reason, Trial, find_script,
 from energycomm.webservice.services import Services
 
 router = APIRouter(prefix="/corrections/campaigns", tags=["corrections"], route_class=RecordedRoute)
-log = structlog.get_logger()
+log = Log()
 
 
 class Closing(Exception):

@@ -11,7 +11,6 @@ from datetime import date, datetime
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-import structlog
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from msgspec import Struct
@@ -27,6 +26,7 @@ from energycomm.erasure.ordering import NobodyKnown, market_of, noon_of, order_o
 from energycomm.erasure.persons import Stay, person_at
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, now_micros
+from energycomm.logs import Log
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.listsearch import CivilDay
 from energycomm.webservice.answers import answer, described, tagged
@@ -38,7 +38,7 @@ from energycomm.webservice.recording import READS, RecordedRoute, about
 from energycomm.webservice.roles import Person
 from energycomm.webservice.services import Services
 
-log = structlog.get_logger()
+log = Log()
 
 router = APIRouter(tags=["customers"], route_class=RecordedRoute)
 

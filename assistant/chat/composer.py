@@ -18,7 +18,7 @@ from assistant.knowledge.lexical import tokens
 from assistant.knowledge.sentences import Sentence, split
 from assistant.rationale.port import Question, Rationale
 from assistant.retrieval.asking import Asked, plain
-from assistant.retrieval.query import Found
+from assistant.retrieval.query import Found, firsts
 
 _WORD = re.compile(r"[^\W_]{2,}")
 
@@ -119,6 +119,7 @@ def choose_evidence(
     Returns:
       The sentences, and what was noticed.
     """
+    found = firsts(found)
     pieces, flags = _worth_reading(asked, found, after)
     items = [
         Question(

@@ -35,7 +35,7 @@ from assistant.rationale.port import Rationale
 from assistant.retrieval.asking import Asked
 from assistant.retrieval.joined import Joined, Searching
 from assistant.retrieval.query import Filters, Found, Query
-from assistant.retrieval.reranker import open_reranker
+from assistant.retrieval.reranker import CrossEncoder, open_reranker
 from assistant.retrieval.search import Search
 
 NEAREST = 3
@@ -74,9 +74,9 @@ class Assistant:
         if house is not None:
             house.know(lambda: versions_of(index))
         self.index = index
-        self.search_engine: Searching = search or Search(
-            index, embedder, open_reranker(config.reranker, config.threads), config.interaction
-        )
+        reranker = open_reranker(config.reranker, config.threads)
+        self.search_engine: Searching = search or Search(index, embedder, reranker, config.interaction)
+        self._reader = reranker if isinstance(reranker, CrossEncoder) else None
         self._rationale = rationale
         self._generator = generator
         self._confidence = confidence or confidence_.shipped()
@@ -271,7 +271,7 @@ class Assistant:
         Returns:
           The sentences, the passages, and what was noticed.
         """
-        evidence, noticed = choose_evidence(asked, found, self._rationale, self.search_engine.after)
+        evidence, noticed = choose_evidence(asked, found, self._rationale, self.search_engine.after, self._reader)
         passages = list(found)
         if evidence and evidence[0].passage.metadata.codes:
             there = {item.passage.id for item in found}

@@ -22,8 +22,6 @@ from assistant.knowledge.index import Index
 from assistant.operations.house import House
 from assistant.rationale.port import Rationale
 from assistant.retrieval.query import Filters, Method
-from assistant.retrieval.reranker import open_reranker
-from assistant.retrieval.search import Search
 from energycomm.errors import UserError
 
 Order = Literal["ranking", "reversed", "best_last"]
@@ -111,8 +109,7 @@ def ask_all(
       config: threshold, number of passages, method, reranker, and what a generator is given.
       house: works out what can be worked out, as for whoever asks; without it passages answer everything.
     """
-    search = Search(index, embedder, open_reranker(config.reranker, config.threads), config.interaction)
-    assistant = Assistant(config, index, embedder, rationale, generator, search, house=house)
+    assistant = Assistant(config, index, embedder, rationale, generator, house=house)
     outcomes = []
     for number, question in enumerate(questions, start=1):
         pieces: list[str] = []

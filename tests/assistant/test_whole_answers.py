@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,41 @@ def test_the_sentence_with_the_type_that_is_asked_for_is_quoted_and_no_other() -
     text = "An error report is made available to the sender of the report. It stays available for 30 days."
     assert answered("How long is an error report available?", text)[-1] == "It stays available for 30 days."
     assert answered("Who gets an error report?", text) == [text.partition(" It ")[0]]
+
+
+class Preferring:
+    """Reads question and sentence together, and prefers one word; it notes what it was given."""
+
+    languages = frozenset(("en",))
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.given: list[str] = []
+
+    def pairs(self, query: str, texts: Sequence[str]) -> list[float]:
+        self.given += texts
+        return [float(self.word in text) for text in texts]
+
+
+def test_who_reads_question_and_sentence_together_decides_between_sentences_of_the_same_words() -> None:
+    of = passage("The operator repairs the meter at the office. The operator repairs the meter at the house.")
+    for word in ("office", "house"):
+        asked = Asked("Where is the meter repaired?", "en", Bm25.build([tokens(of.text, "en")]), Lexicon())
+        reader = Preferring(word)
+        evidence, _ = choose_evidence(asked, [Found(passage=of, score=1.0)], PlainScorer(), reader=reader)
+        assert word in evidence[0].sentence.text
+        assert [item.close for item in evidence] == [1.0, 0.0]
+        assert len(reader.given) == 2
+
+
+def test_who_reads_english_is_asked_nothing_in_french() -> None:
+    of = passage("The operator repairs the meter at the office. The operator repairs the meter at the house.")
+    asked = Asked("Où répare-t-on le compteur ?", "fr", Bm25.build([tokens(of.text, "en")]), Lexicon())
+    reader = Preferring("office")
+    evidence, _ = choose_evidence(asked, [Found(passage=of, score=1.0)], PlainScorer(), reader=reader)
+    assert evidence
+    assert all(item.close is None for item in evidence)
+    assert reader.given == []
 
 
 def test_what_is_counted_is_named_in_a_row_or_above_it() -> None:

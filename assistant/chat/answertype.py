@@ -55,6 +55,12 @@ ACTOR = _any(
     "beheerder klant gebruiker persoon partij"
 )  # fmt: skip
 
+NAMED = (
+    r"\b(?!(?:The|This|That|These|Those|It|There|They|He|She|We|You|If|What|Which|Cela|Il|Elle|Dit|Dat|Het)\b)"
+    r"[A-Z]\w+ (?:is|are|has|does|will|can|may|must|shall|est|peut|doit|kan|mag|moet)\b"
+)
+"""A name that does something."""
+
 HOLDS: dict[Type, re.Pattern[str]] = {
     "money": re.compile(
         r"(?i)[€$£]\s?\d|\d\s?(?:[€$£%]|(?:eur|euros?|nok|dkk|sek|usd|cents?|kroner)\b)|\b"
@@ -66,7 +72,7 @@ HOLDS: dict[Type, re.Pattern[str]] = {
     "code": re.compile(
         r"\b(?=[\w.-]*\d)[A-Z][\w.-]*\b|\b[A-Z]{2,}[\w-]*\b|\b[a-z]+(?:_[a-z0-9]+)+\b|\b\d{2,}\b|\b[A-Z]\w*-[A-Z]\w*\b"
     ),
-    "person": re.compile(rf"(?i:\b\w*{ACTOR}s?\b)|\b(?:by|par|door) (?:the |le |la |de |het )?[A-Z]\w+"),
+    "person": re.compile(rf"(?i:\b\w*{ACTOR}s?\b)|\b(?:by|par|door) (?:the |le |la |de |het )?[A-Z]\w+|{NAMED}"),
 }
 """Type -> what a text of it has."""
 
@@ -126,6 +132,26 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
 )  # fmt: skip
 """Types in the order in which a question is held against them."""
 
+_POLAR = re.compile(
+    r"(?i)^\W*" + _any(
+        "is are was were does do did can could may must should will has have peut-on doit-on faut-il est-ce est sont "
+        "peut doit a-t-on zijn kan kunnen mag mogen moet moeten heeft hebben wordt worden"
+    ) + r"\b"
+)  # fmt: skip
+_SETTLES = re.compile(
+    r"(?i)\b" + _any(
+        "not never cannot can may must always only no none nor without ne pas jamais peut peuvent doit doivent "
+        "toujours seulement aucun sans niet nooit geen kan kunnen mag mogen moet moeten altijd alleen zonder"
+    ) + r"\b"
+)  # fmt: skip
+"""Words by which a sentence says what is so and what is not."""
+
+_ENUMERATED = re.compile(
+    r"(?i)\b(?:one of|any of|either|l'un de|une? des|een van):?\s[^.;]*,|"
+    r"[^,.;:]+,[^,.;:]+,? (?:and|or|et|ou) [^,.;:]+"
+)
+"""Things that are told one after the other within a sentence."""
+
 _THINGS = re.compile(
     r"(?i)\b(?:which|what are|quel(?:le)?s?(?: sont)?|welke|wat zijn)\s(?:the\s|les\s|de\s)?"
     r"(?:\w+\s){0,2}?(\w{3,}(?:[^s\W]s|en))\b"
@@ -164,6 +190,16 @@ def things_of(question: str) -> str:
     found = _THINGS.search(question)
     word = found.group(1).casefold() if found else ""
     return word[: max(4, len(word) - 2)]
+
+
+def settles(question: str, text: str) -> bool:
+    """Whether a text may settle what is asked; one that is asked for yes or no says what may be or is not."""
+    return _POLAR.match(question) is None or _SETTLES.search(text) is not None
+
+
+def enumerates(text: str) -> bool:
+    """Whether a sentence tells several things one after the other."""
+    return _ENUMERATED.search(text) is not None
 
 
 def denies_alike(question: str, text: str) -> bool | None:
@@ -207,5 +243,6 @@ def holds(question: str, text: str, *, alike: bool = True, heads: str = "") -> b
     noun = rf"(?:{'|'.join(stems)})\w*"
     if " | " in text:
         return re.search(f"(?i){noun}", f"{heads} {text}") is not None
-    beside = rf"{NUMBER}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}(?:\s*[:=]|\s{_IS}\b)\W*(?:\w+\W+){{0,2}}?{NUMBER}"
+    number = rf"(?:{NUMBER}|\bsingle\b)"
+    beside = rf"{number}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}(?:\s*[:=]|\s{_IS}\b)\W*(?:\w+\W+){{0,2}}?{NUMBER}"
     return re.search(f"(?i){beside}", text) is not None

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Flag, Highlight, Statement
-from assistant.chat.answertype import asked_type, denies_alike, holds, things_of
+from assistant.chat.answertype import asked_type, denies_alike, enumerates, holds, settles, things_of
 from assistant.chat.safety import gives_orders
 from assistant.chat.surroundings import ROW, After, beside, column_names, introduces, none_after, points_back
 from assistant.chat.words import say
@@ -69,6 +69,10 @@ ANSWERED_NEXT = 0.9
 
 LEAST_WORDS, MOST_WORDS = 4, 60
 """Words of a sentence that may answer; what is longer is a condition spelled out, or an example."""
+
+LEAST_CELLS = 2
+"""The same of a table's row: one word may stand for another in it."""
+
 NEAR_BEST = 0.75
 """Share of the best sentence's score that a further one needs."""
 
@@ -78,6 +82,12 @@ ADDED = 0.15
 FITS = 0.25
 """What a sentence gains that holds an answer of the type that is asked for."""
 
+ENUMERATED = 0.4
+"""How well a sentence fits that names several things itself, where a list is asked for."""
+
+UNSETTLED = 0.5
+"""How well a sentence fits that says neither what may be nor what is not, where yes or no is asked for."""
+
 OTHER_LIST = 0.4
 """How well a list fits whose lead-in does not name the things that are asked for."""
 
@@ -85,7 +95,7 @@ LEADS = 0.9
 """What a lead-in, or a sentence that points back, has of what the sentence before it names."""
 
 
-CLOSE = 0.6
+CLOSE = 1.5
 """What the cross-encoder's relevance counts beside the rest, where one reads along."""
 
 
@@ -214,10 +224,11 @@ def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none
             return (
                 1.0 if things in sentence.text.casefold() or passage.metadata.language != asked.language else OTHER_LIST
             )
-        return float(_lists(asked, passage, sentence))
-    return holds(
-        asked.question, sentence.text, alike=passage.metadata.language == asked.language, heads=column_names(passage)
-    )
+        return 1.0 if _lists(asked, passage, sentence) else ENUMERATED * enumerates(sentence.text)
+    alike = passage.metadata.language == asked.language
+    if not holds(asked.question, sentence.text, alike=alike, heads=column_names(passage)):
+        return 0.0
+    return 1.0 if not alike or settles(asked.question, sentence.text) else UNSETTLED
 
 
 def _lists(asked: Asked, passage: Passage, sentence: Sentence) -> bool:
@@ -321,7 +332,8 @@ def _worth_reading(
 
 
 def _may_answer(sentence: str, passage: Passage, asked: Asked) -> bool:
-    if "-->" in sentence or not LEAST_WORDS <= len(_WORD.findall(sentence)) <= MOST_WORDS:
+    least = LEAST_CELLS if ROW in sentence else LEAST_WORDS
+    if "-->" in sentence or not least <= len(_WORD.findall(sentence)) <= MOST_WORDS:
         return False
     if asked.subject and len(sentence.partition(ROW)[2].split()) < LEAST_WORDS and ROW in sentence:
         return False  # a row that has no room for an explanation

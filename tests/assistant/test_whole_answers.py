@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from assistant.chat.answertype import asked_type, denies_alike, holds
+from assistant.chat.answertype import asked_type, denies_alike, enumerates, holds, settles
 from assistant.chat.composer import choose_evidence, compose
-from assistant.chat.parts import parts_of
+from assistant.chat.parts import in_full, parts_of
 from assistant.chat.scorer import PlainScorer
 from assistant.chat.surroundings import beside
 from assistant.knowledge.documents import Metadata, Passage
@@ -108,6 +108,8 @@ def test_a_list_goes_on_in_the_passage_behind() -> None:
         ("Within how many hours is it mended?", "It is mended within 5 hours.", "This process may be used to mend it."),
         ("What is the maximum length of a name?", "A name has at most 40 letters.", "Minimum length of a name: 12."),
         ("How many test users may there be?", "There may be 5 test users.", "The test user with number 901 is used."),
+        ("Who is the source of the names?", "Elhub is the source of the names.", "This is the source of the names."),
+        ("To how many points is a unit tied?", "It is tied to a single point.", "It is tied to a point."),
         ("Which value means closed?", "D02 means closed.", "The meter is then closed."),
     ],
 )
@@ -178,6 +180,28 @@ def test_what_is_counted_is_named_in_a_row_or_above_it() -> None:
     assert not holds("How many letters may a name have?", "name | 40", heads="field | page")
 
 
+def test_a_row_of_two_words_may_answer() -> None:
+    rows = passage("`VATClass` | `VATPayer`\n`Position` | `Rank`")
+    asked = Asked("Which name there has VATClass?", "en", Bm25.build([tokens(rows.text, "en")]), Lexicon())
+    evidence, _ = choose_evidence(asked, [Found(passage=rows, score=1.0)], PlainScorer())
+    assert "VATPayer" in evidence[0].sentence.text
+
+
+def test_yes_or_no_is_answered_by_what_says_what_may_be_or_is_not() -> None:
+    text = "The cookies of the portal track sessions of users. We do not track users with the cookies of the portal."
+    assert answered("Are the cookies of the portal used to track users?", text)[0] == text.partition("users. ")[2]
+    assert settles("Which cookies track users?", "Cookies track users.")
+    assert not settles("Is a user tracked?", "Cookies track users.")
+
+
+def test_a_sentence_that_names_several_things_is_a_list() -> None:
+    assert enumerates("It produces, consumes or stores electricity.")
+    assert enumerates("text One of: confirmed, guessed")
+    assert not enumerates("When a request comes, which is rare, the operator is told of it.")
+    text = "A unit is controlled by somebody who is entitled. A unit is a generator, a battery, or a load."
+    assert "A unit is a generator, a battery, or a load." in answered("Which kinds of things can a unit be?", text)
+
+
 def test_what_does_not_happen_is_not_answered_by_what_does() -> None:
     text = (
         "If the point exists but nobody is known there, 403 is the response. "
@@ -217,6 +241,14 @@ def test_a_second_sentence_comes_where_it_names_what_the_first_does_not() -> Non
 )
 def test_a_question_of_two_parts_is_taken_apart(question: str, parts: tuple[str, ...]) -> None:
     assert parts_of(question) == parts
+
+
+def test_a_part_that_points_to_the_first_is_searched_with_its_words() -> None:
+    first, second = parts_of("What is a GLN used for, and how many digits does it have?")
+    assert in_full(second, first, "en") == "How many digits does GLN used have?"
+    assert in_full(first, first, "en") == first
+    assert in_full("Who may read the file?", first, "en") == "Who may read the file?"
+    assert in_full("Who may read it?", "How long is it kept?", "en") == "Who may read it?"
 
 
 def test_the_part_that_the_sources_do_not_answer_is_named(assistant: Any) -> None:

@@ -46,6 +46,11 @@ WHEN = r"\b" + _any(
     "month year if quand lorsqu dès avant après jusqu depuis chaque tous_les minuit midi immédiatement jour mois si "
     "prochain wanneer zodra voor na tot sinds elke dagelijks middernacht onmiddellijk dag datum maand als volgende"
 )  # fmt: skip
+OFTEN = r"\b" + _any(
+    "hourly daily nightly weekly monthly yearly every_(?:second|minute|hour|day|night|week|month|year) once_an? "
+    "chaque_(?:heure|jour|nuit|semaine|mois|année) tous_les_(?:jours|mois|ans) quotidien\\w* "
+    "dagelijks wekelijks maandelijks elke_(?:minuut|dag|nacht|week|maand) elk_(?:uur|jaar)"
+) + r"\b"  # fmt: skip
 FOR_EVER = r"\b" + _any("midnight permanent indefinite forever unlimited illimité onbeperkt")
 ACTOR = _any(
     "supplier operator provider party parties user customer consumer compan(?:y|ies) organi[sz]ation person people "
@@ -66,7 +71,7 @@ HOLDS: dict[Type, re.Pattern[str]] = {
         r"(?i)[€$£]\s?\d|\d\s?(?:[€$£%]|(?:eur|euros?|nok|dkk|sek|usd|cents?|kroner)\b)|\b"
         + _any("free_of_charge gratuit gratis")
     ),
-    "duration": re.compile(rf"(?i){SPAN}|{DAY}|{FOR_EVER}"),
+    "duration": re.compile(rf"(?i){SPAN}|{DAY}|{FOR_EVER}|{OFTEN}"),
     "time": re.compile(rf"(?i){SPAN}|{DAY}|{WHEN}"),
     "count": re.compile(rf"(?i){NUMBER}|\b" + _any("no none any each every exactly single aucun geen elk") + r"\b"),
     "code": re.compile(
@@ -117,8 +122,8 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
     (
         "code",
         re.compile(
-            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|value|identifiers?|rule numbers?|http (?:response|status)|foutcodes?|"
-            rf"header)\b"
+            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|value|identifiers?|scopes?|parameters?|rule numbers?|"
+            rf"http (?:response|status)|foutcodes?|header)\b"
         ),
     ),
     ("person", re.compile(rf"{_OPENS}(?:who|whom|qui|wie)\b")),
@@ -163,6 +168,9 @@ _NEGATED = re.compile(
     r"\s+([^\W\d_]{3,})"
 )
 """A word that is denied."""
+
+CHARACTERS, LENGTH = r"(?i)charact|lette|caract|lettr|teken", r"length|longueur|lengte"
+"""What a text is counted in, and how a table tells how much of it there may be."""
 
 _COUNTED = re.compile(r"(?i)\b(?:how many|combien (?:de |d')|hoeveel)\s*([^\W\d_]+)(?:\s([^\W\d_]+))?")
 
@@ -238,6 +246,7 @@ def holds(question: str, text: str, *, alike: bool = True, heads: str = "") -> b
     counted = _COUNTED.search(question) if wanted == "count" and alike else None
     stems = [re.escape(word[: max(4, len(word) - 2)]) for word in (counted.groups() if counted else ()) if word]
     stems = [stem for stem in stems if len(stem) > 3]
+    stems += [LENGTH] if any(re.match(CHARACTERS, stem) for stem in stems) else []
     if not stems:
         return True
     noun = rf"(?:{'|'.join(stems)})\w*"

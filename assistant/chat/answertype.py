@@ -46,6 +46,11 @@ WHEN = r"\b" + _any(
     "month year if quand lorsqu dès avant après jusqu depuis chaque tous_les minuit midi immédiatement jour mois si "
     "prochain wanneer zodra voor na tot sinds elke dagelijks middernacht onmiddellijk dag datum maand als volgende"
 )  # fmt: skip
+OFTEN = r"\b" + _any(
+    "hourly daily nightly weekly monthly yearly every_(?:second|minute|hour|day|night|week|month|year) once_an? "
+    "chaque_(?:heure|jour|nuit|semaine|mois|année) tous_les_(?:jours|mois|ans) quotidien\\w* "
+    "dagelijks wekelijks maandelijks elke_(?:minuut|dag|nacht|week|maand) elk_(?:uur|jaar)"
+) + r"\b"  # fmt: skip
 FOR_EVER = r"\b" + _any("midnight permanent indefinite forever unlimited illimité onbeperkt")
 ACTOR = _any(
     "supplier operator provider party parties user customer consumer compan(?:y|ies) organi[sz]ation person people "
@@ -55,18 +60,24 @@ ACTOR = _any(
     "beheerder klant gebruiker persoon partij"
 )  # fmt: skip
 
+NAMED = (
+    r"\b(?!(?:The|This|That|These|Those|It|There|They|He|She|We|You|If|What|Which|Cela|Il|Elle|Dit|Dat|Het)\b)"
+    r"[A-Z]\w+ (?:is|are|has|does|will|can|may|must|shall|est|peut|doit|kan|mag|moet)\b"
+)
+"""A name that does something."""
+
 HOLDS: dict[Type, re.Pattern[str]] = {
     "money": re.compile(
         r"(?i)[€$£]\s?\d|\d\s?(?:[€$£%]|(?:eur|euros?|nok|dkk|sek|usd|cents?|kroner)\b)|\b"
         + _any("free_of_charge gratuit gratis")
     ),
-    "duration": re.compile(rf"(?i){SPAN}|{DAY}|{FOR_EVER}"),
+    "duration": re.compile(rf"(?i){SPAN}|{DAY}|{FOR_EVER}|{OFTEN}"),
     "time": re.compile(rf"(?i){SPAN}|{DAY}|{WHEN}"),
     "count": re.compile(rf"(?i){NUMBER}|\b" + _any("no none any each every exactly single aucun geen elk") + r"\b"),
     "code": re.compile(
         r"\b(?=[\w.-]*\d)[A-Z][\w.-]*\b|\b[A-Z]{2,}[\w-]*\b|\b[a-z]+(?:_[a-z0-9]+)+\b|\b\d{2,}\b|\b[A-Z]\w*-[A-Z]\w*\b"
     ),
-    "person": re.compile(rf"(?i:\b\w*{ACTOR}s?\b)|\b(?:by|par|door) (?:the |le |la |de |het )?[A-Z]\w+"),
+    "person": re.compile(rf"(?i:\b\w*{ACTOR}s?\b)|\b(?:by|par|door) (?:the |le |la |de |het )?[A-Z]\w+|{NAMED}"),
 }
 """Type -> what a text of it has."""
 
@@ -111,8 +122,8 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
     (
         "code",
         re.compile(
-            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|value|identifiers?|rule numbers?|http (?:response|status)|foutcodes?|"
-            rf"header)\b"
+            rf"{_WHICH}{_NO_VERB}{{0,2}}(?:codes?|value|identifiers?|scopes?|parameters?|rule numbers?|"
+            rf"http (?:response|status)|foutcodes?|header)\b"
         ),
     ),
     ("person", re.compile(rf"{_OPENS}(?:who|whom|qui|wie)\b")),
@@ -126,6 +137,26 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
 )  # fmt: skip
 """Types in the order in which a question is held against them."""
 
+_POLAR = re.compile(
+    r"(?i)^\W*" + _any(
+        "is are was were does do did can could may must should will has have peut-on doit-on faut-il est-ce est sont "
+        "peut doit a-t-on zijn kan kunnen mag mogen moet moeten heeft hebben wordt worden"
+    ) + r"\b"
+)  # fmt: skip
+_SETTLES = re.compile(
+    r"(?i)\b" + _any(
+        "not never cannot can may must always only no none nor without ne pas jamais peut peuvent doit doivent "
+        "toujours seulement aucun sans niet nooit geen kan kunnen mag mogen moet moeten altijd alleen zonder"
+    ) + r"\b"
+)  # fmt: skip
+"""Words by which a sentence says what is so and what is not."""
+
+_ENUMERATED = re.compile(
+    r"(?i)\b(?:one of|any of|either|l'un de|une? des|een van):?\s[^.;]*,|"
+    r"[^,.;:]+,[^,.;:]+,? (?:and|or|et|ou) [^,.;:]+"
+)
+"""Things that are told one after the other within a sentence."""
+
 _THINGS = re.compile(
     r"(?i)\b(?:which|what are|quel(?:le)?s?(?: sont)?|welke|wat zijn)\s(?:the\s|les\s|de\s)?"
     r"(?:\w+\s){0,2}?(\w{3,}(?:[^s\W]s|en))\b"
@@ -137,6 +168,9 @@ _NEGATED = re.compile(
     r"\s+([^\W\d_]{3,})"
 )
 """A word that is denied."""
+
+CHARACTERS, LENGTH = r"(?i)charact|lette|caract|lettr|teken", r"length|longueur|lengte"
+"""What a text is counted in, and how a table tells how much of it there may be."""
 
 _COUNTED = re.compile(r"(?i)\b(?:how many|combien (?:de |d')|hoeveel)\s*([^\W\d_]+)(?:\s([^\W\d_]+))?")
 
@@ -164,6 +198,16 @@ def things_of(question: str) -> str:
     found = _THINGS.search(question)
     word = found.group(1).casefold() if found else ""
     return word[: max(4, len(word) - 2)]
+
+
+def settles(question: str, text: str) -> bool:
+    """Whether a text may settle what is asked; one that is asked for yes or no says what may be or is not."""
+    return _POLAR.match(question) is None or _SETTLES.search(text) is not None
+
+
+def enumerates(text: str) -> bool:
+    """Whether a sentence tells several things one after the other."""
+    return _ENUMERATED.search(text) is not None
 
 
 def denies_alike(question: str, text: str) -> bool | None:
@@ -202,10 +246,12 @@ def holds(question: str, text: str, *, alike: bool = True, heads: str = "") -> b
     counted = _COUNTED.search(question) if wanted == "count" and alike else None
     stems = [re.escape(word[: max(4, len(word) - 2)]) for word in (counted.groups() if counted else ()) if word]
     stems = [stem for stem in stems if len(stem) > 3]
+    stems += [LENGTH] if any(re.match(CHARACTERS, stem) for stem in stems) else []
     if not stems:
         return True
     noun = rf"(?:{'|'.join(stems)})\w*"
     if " | " in text:
         return re.search(f"(?i){noun}", f"{heads} {text}") is not None
-    beside = rf"{NUMBER}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}(?:\s*[:=]|\s{_IS}\b)\W*(?:\w+\W+){{0,2}}?{NUMBER}"
+    number = rf"(?:{NUMBER}|\bsingle\b)"
+    beside = rf"{number}\W+(?:\w+\W+){{0,2}}?{noun}|{noun}(?:\s*[:=]|\s{_IS}\b)\W*(?:\w+\W+){{0,2}}?{NUMBER}"
     return re.search(f"(?i){beside}", text) is not None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Flag, Highlight, Statement
-from assistant.chat.answertype import asked_type, denies_alike, holds, things_of
+from assistant.chat.answertype import asked_type, denies_alike, enumerates, holds, settles, things_of
 from assistant.chat.safety import gives_orders
 from assistant.chat.surroundings import ROW, After, beside, column_names, introduces, none_after, points_back
 from assistant.chat.words import say
@@ -18,7 +19,7 @@ from assistant.knowledge.lexical import tokens
 from assistant.knowledge.sentences import Sentence, split
 from assistant.rationale.port import Question, Rationale
 from assistant.retrieval.asking import Asked, plain
-from assistant.retrieval.query import Found
+from assistant.retrieval.query import Found, firsts
 
 _WORD = re.compile(r"[^\W_]{2,}")
 
@@ -68,6 +69,10 @@ ANSWERED_NEXT = 0.9
 
 LEAST_WORDS, MOST_WORDS = 4, 60
 """Words of a sentence that may answer; what is longer is a condition spelled out, or an example."""
+
+LEAST_CELLS = 2
+"""The same of a table's row: one word may stand for another in it."""
+
 NEAR_BEST = 0.75
 """Share of the best sentence's score that a further one needs."""
 
@@ -77,11 +82,35 @@ ADDED = 0.15
 FITS = 0.25
 """What a sentence gains that holds an answer of the type that is asked for."""
 
+ENUMERATED = 0.4
+"""How well a sentence fits that names several things itself, where a list is asked for."""
+
+UNSETTLED = 0.5
+"""How well a sentence fits that says neither what may be nor what is not, where yes or no is asked for."""
+
 OTHER_LIST = 0.4
 """How well a list fits whose lead-in does not name the things that are asked for."""
 
 LEADS = 0.9
 """What a lead-in, or a sentence that points back, has of what the sentence before it names."""
+
+
+CLOSE = 1.5
+"""What the cross-encoder's relevance counts beside the rest, where one reads along."""
+
+
+class Reader(Protocol):
+    """Reads a question and a text together, such as a cross-encoder.
+
+    Attributes:
+      languages: languages in which both may be.
+    """
+
+    languages: frozenset[str]
+
+    def pairs(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers, 0..1."""
+        ...
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -91,6 +120,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
       score: what the sentences are ordered by.
       support: the rationale model's score, 0..1.
       named: share of what is asked that it names, 0..1.
+      close: how well it answers by whoever reads question and sentence together, 0..1; None where nobody does.
     """
 
     passage: Passage
@@ -98,6 +128,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     score: float
     support: float
     named: float = 0.0
+    close: float | None = None
 
     @property
     def highlight(self) -> Highlight:
@@ -106,7 +137,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 def choose_evidence(
-    asked: Asked, found: Sequence[Found], rationale: Rationale, after: After = none_after
+    asked: Asked, found: Sequence[Found], rationale: Rationale, after: After = none_after, reader: Reader | None = None
 ) -> tuple[list[Evidence], tuple[Flag, ...]]:
     """The sentences that answer a question best, best first.
 
@@ -115,10 +146,12 @@ def choose_evidence(
       found: the passages, best first.
       rationale: scores sentences within their passage.
       after: the passage behind one, where a list may go on.
+      reader: reads question and sentence together, in its languages.
 
     Returns:
       The sentences, and what was noticed.
     """
+    found = firsts(found)
     pieces, flags = _worth_reading(asked, found, after)
     items = [
         Question(
@@ -128,33 +161,59 @@ def choose_evidence(
         for item, read in pieces
     ]  # fmt: skip
     supports = rationale.score(items)
+    closes = _read_together(asked, pieces, reader)
     best = max((item.score for item, _ in pieces), default=1.0) or 1.0
     both = _said_in(found)
-    defined = asked.subject
-    hands_on = bool(_HANDS_ON.search(asked.question))
     evidence = []
     places = {item.passage.id: place for place, item in enumerate(found)}
-    for (item, read), scores in zip(pieces, supports, strict=True):
-        place = places[item.passage.id]
+    for (item, read), scores, near in zip(pieces, supports, closes, strict=True):
         top = max(scores, default=0.0)
-        # An example shows a rule; what it says stands above it.
-        part = EXAMPLE_SHARE if item.passage.headings[-1:] == ("Examples",) else 1.0
-        facts = item.passage.metadata
-        if facts.language != asked.language and asked.language in both.get(facts.codes[:1], ()):
-            part *= TWIN_SHARE
-        for (sentence, named), support in zip(read, scores, strict=True):
+        place = 0.15 * item.score / best + 0.1 / (1 + places[item.passage.id]) + 0.3 * item.by_code
+        for (sentence, named), support, close in zip(read, scores, near, strict=True):
             within = support / top if top > 0 else 0.0
-            score = 0.2 * support + 0.1 * within + 0.45 * named + _defines(sentence.text, defined)
-            score *= 1.0 if whole(sentence.text) or hands_on else LINE_SHARE
-            score *= POINTS_ELSEWHERE if _ELSEWHERE.match(sentence.text) else 1.0
-            score += {True: DENIED, False: -DENIED, None: 0.0}[denies_alike(asked.question, sentence.text)]
-            score += FITS * fits(asked, item.passage, sentence, after)
-            score = part * (score + 0.15 * item.score / best + 0.1 / (1 + place) + 0.3 * item.by_code)
+            score = _worth(asked, item.passage, sentence, 0.2 * support + 0.1 * within + 0.45 * named, after)
+            score = _share(asked, item.passage, both) * (score + place) + CLOSE * (close or 0.0)
             evidence.append(
-                Evidence(passage=item.passage, sentence=sentence, score=score, support=support, named=named)
+                Evidence(
+                    passage=item.passage, sentence=sentence, score=score, support=support, named=named, close=close
+                )
             )
     evidence.sort(key=lambda e: (-e.score, e.passage.id, e.sentence.start))
     return evidence, flags
+
+
+def _worth(asked: Asked, passage: Passage, sentence: Sentence, words: float, after: After) -> float:
+    """What a sentence is worth: what its words say of it, and what it is."""
+    text = sentence.text
+    score = words + _defines(text, asked.subject)
+    score *= 1.0 if whole(text) or _HANDS_ON.search(asked.question) else LINE_SHARE
+    score *= POINTS_ELSEWHERE if _ELSEWHERE.match(text) else 1.0
+    score += {True: DENIED, False: -DENIED, None: 0.0}[denies_alike(asked.question, text)]
+    return score + FITS * fits(asked, passage, sentence, after)
+
+
+def _share(asked: Asked, passage: Passage, both: Mapping[tuple[str, ...], Collection[str | None]]) -> float:
+    """What the sentences of a passage count: an example shows a rule; what the rule says stands above it."""
+    facts = passage.metadata
+    share = EXAMPLE_SHARE if passage.headings[-1:] == ("Examples",) else 1.0
+    if facts.language != asked.language and asked.language in both.get(facts.codes[:1], ()):
+        share *= TWIN_SHARE
+    return share
+
+
+def _read_together(
+    asked: Asked, pieces: Sequence[tuple[Found, Sequence[tuple[Sentence, float]]]], reader: Reader | None
+) -> list[list[float | None]]:
+    """How well each sentence below its titles answers, by whoever reads it together with the question."""
+    closes: list[list[float | None]] = [[None] * len(read) for _, read in pieces]
+    if reader is None or asked.language not in reader.languages:
+        return closes
+    able = [number for number, (item, _) in enumerate(pieces) if item.passage.metadata.language in reader.languages]
+    texts = [f"{pieces[n][0].passage.context}\n{sentence.text}" for n in able for sentence, _ in pieces[n][1]]
+    scores = iter(reader.pairs(asked.question, texts) if texts else ())
+    for number in able:
+        closes[number] = [next(scores) for _ in closes[number]]
+    return closes
 
 
 def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none_after) -> float:
@@ -165,10 +224,11 @@ def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none
             return (
                 1.0 if things in sentence.text.casefold() or passage.metadata.language != asked.language else OTHER_LIST
             )
-        return float(_lists(asked, passage, sentence))
-    return holds(
-        asked.question, sentence.text, alike=passage.metadata.language == asked.language, heads=column_names(passage)
-    )
+        return 1.0 if _lists(asked, passage, sentence) else ENUMERATED * enumerates(sentence.text)
+    alike = passage.metadata.language == asked.language
+    if not holds(asked.question, sentence.text, alike=alike, heads=column_names(passage)):
+        return 0.0
+    return 1.0 if not alike or settles(asked.question, sentence.text) else UNSETTLED
 
 
 def _lists(asked: Asked, passage: Passage, sentence: Sentence) -> bool:
@@ -272,7 +332,8 @@ def _worth_reading(
 
 
 def _may_answer(sentence: str, passage: Passage, asked: Asked) -> bool:
-    if "-->" in sentence or not LEAST_WORDS <= len(_WORD.findall(sentence)) <= MOST_WORDS:
+    least = LEAST_CELLS if ROW in sentence else LEAST_WORDS
+    if "-->" in sentence or not least <= len(_WORD.findall(sentence)) <= MOST_WORDS:
         return False
     if asked.subject and len(sentence.partition(ROW)[2].split()) < LEAST_WORDS and ROW in sentence:
         return False  # a row that has no room for an explanation

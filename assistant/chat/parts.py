@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from assistant.knowledge.language import SMALL_WORDS
+
 _ASKING = (
     r"how (?:long|often|many|much|far|do|does|is|are|can)|how|when|where|who|whom|which|what|why|"
     r"can|may|must|does|do|is it|are they|will|"
@@ -17,6 +19,11 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 
+_POINTER = re.compile(
+    r"\b(?:it|its|they|them|their|these|those|il|elle|ils|elles|lui|leur|het|hem|haar|ze|zij|hun|deze)\b", re.IGNORECASE
+)
+"""Words that stand for what the part before speaks of."""
+
 LEAST_WORDS = 3
 """Words of a part: what is shorter belongs to the part before it."""
 
@@ -27,3 +34,18 @@ def parts_of(question: str) -> tuple[str, ...]:
     if len(pieces) < 2 or not _BEGINS.match(question) or any(len(piece.split()) < LEAST_WORDS for piece in pieces):
         return (question,)
     return tuple(f"{piece[0].upper()}{piece[1:]}?" for piece in pieces)
+
+
+def in_full(part: str, first: str, language: str) -> str:
+    """A part as it is searched: what stands for the subject of the first part is replaced by the words of that part.
+
+    Args:
+      part: the part.
+      first: the first part of the question.
+      language: of the question.
+    """
+    if part == first or not _POINTER.search(part) or _POINTER.search(first):
+        return part
+    said = _BEGINS.sub("", first).rstrip("?")
+    words = [word for word in said.split() if word.casefold() not in SMALL_WORDS.get(language, ())]
+    return _POINTER.sub(" ".join(words), part, count=1)

@@ -19,9 +19,9 @@ from assistant.evaluation.report import Cell, Report, Table
 from assistant.evaluation.scoring import Outcome, score
 from assistant.knowledge.embedding import Embedder
 from assistant.knowledge.index import Index
+from assistant.operations.house import House
 from assistant.rationale.port import Rationale
 from assistant.retrieval.query import Filters, Method
-from assistant.retrieval.search import Search
 from energycomm.errors import UserError
 
 Order = Literal["ranking", "reversed", "best_last"]
@@ -98,6 +98,7 @@ def ask_all(
     config: AssistantConfig,
     *,
     generator: Generator | None = None,
+    house: House | None = None,
     told: Callable[[str], None] = lambda line: None,
 ) -> list[Outcome]:
     """Ask every question and score the answers.
@@ -105,10 +106,10 @@ def ask_all(
     Args:
       questions: the questions.
       index: the corpus.
-      config: threshold, number of passages, method, and what a generator is given.
+      config: threshold, number of passages, method, reranker, and what a generator is given.
+      house: works out what can be worked out, as for whoever asks; without it passages answer everything.
     """
-    search = Search(index, embedder, interaction_weight=config.interaction)
-    assistant = Assistant(config, index, embedder, rationale, generator, search)
+    assistant = Assistant(config, index, embedder, rationale, generator, house=house)
     outcomes = []
     for number, question in enumerate(questions, start=1):
         pieces: list[str] = []
@@ -137,6 +138,7 @@ def evaluate(
     *,
     settings: Iterable[Setting] | None = None,
     generator: Generator | None = None,
+    house: House | None = None,
     command: str = "",
     told: Callable[[str], None] = lambda line: None,
 ) -> tuple[Report, list[Outcome]]:
@@ -144,6 +146,7 @@ def evaluate(
 
     Args:
       settings: the cells; the configuration's own when None.
+      house: see `ask_all`.
     """
     chosen = list(settings) if settings is not None else [Setting(method=config.method, passages=config.passages)]
     grid_rows: list[dict[str, Cell]] = []
@@ -159,7 +162,7 @@ def evaluate(
                 ),
             }
         )
-        outcomes = ask_all(questions, index, embedder, rationale, varied, generator=generator, told=told)
+        outcomes = ask_all(questions, index, embedder, rationale, varied, generator=generator, house=house, told=told)
         first = first or outcomes
         invented += sum(outcome.escaped for outcome in outcomes)
         misquoted += sum(outcome.misquoted for outcome in outcomes)

@@ -50,6 +50,14 @@ def _index(root: Path, indexed: Path | None, embedder: Any, config: Any) -> Any:
     return open_index(indexed) if indexed else own_index(root, embedder, config.chunk_tokens).as_index
 
 
+def _house() -> Any:
+    """Rules, store and documentation of the working directory."""
+    from assistant.operations.house import House
+    from energycomm.config import load
+
+    return House(load())
+
+
 @app.command()
 def retrieval(
     data: Data,
@@ -128,6 +136,9 @@ def answers(
     grid: Annotated[
         bool, typer.Option(help="All retrieval methods and cut-offs, and with a generator its prompts.")
     ] = False,
+    house: Annotated[
+        bool, typer.Option("--house", help="What can be worked out comes first, as `assistant ask` answers.")
+    ] = False,
     cell: Annotated[
         list[str] | None, typer.Option(help="One cell: method, passages, order, examples, length; may be given again.")
     ] = None,
@@ -155,7 +166,7 @@ def answers(
         settings = [answers_.setting_of(words) for words in cell]
     report, outcomes = answers_.evaluate(
         asked, index, embedder, open_rationale(config, embedder), config, settings=settings, generator=generator,
-        command=command_line(), told=told,
+        house=_house() if house else None, command=command_line(), told=told,
     )  # fmt: skip
     if details is not None:
         forms.write(details, outcomes)

@@ -55,7 +55,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def spoken(answer: Answer) -> str:
-    """What the answer itself says: its statements; the list of what was looked at says nothing."""
+    """What the answer itself says: statements, or what was worked out; the list of what was looked at says nothing."""
+    if answer.worked is not None:
+        return answer.text
     return "\n".join(f"{statement.lead} {statement.text}" for statement in answer.statements)
 
 

@@ -6,7 +6,7 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from assistant.knowledge.documents import Passage
-from assistant.retrieval.query import Found, Query
+from assistant.retrieval.query import Found, Query, best_of
 
 
 class Searching(Protocol):
@@ -39,7 +39,7 @@ class Joined:
     def search(self, query: Query) -> list[Found]:
         """The best passages of both, in turns."""
         turns = zip_longest(*(one.search(query) for one in self._both))
-        return [item for item in chain.from_iterable(turns) if item is not None][: query.limit]
+        return best_of([item for item in chain.from_iterable(turns) if item is not None], query.limit)
 
     def beginnings(self, code: str) -> list[Found]:
         """The first passage of a rule in each of its languages."""

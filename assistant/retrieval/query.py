@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Literal
 
@@ -56,7 +57,7 @@ class Query(Struct, frozen=True, kw_only=True):
       text: the question.
       language: its language; found from the text when None.
       filters: which passages may be found.
-      limit: how many at most.
+      limit: how many different texts at most; what repeats one of them word for word comes along.
       method: dense (embeddings), sparse (BM25), hybrid (reciprocal rank fusion), weighted (sum of scores).
       dense_weight: weight of the dense score in `weighted`, 0..1.
       expand: neighbours whose vectors are averaged into the question's (AQE, EKRAG eq. 10); 0 is off.
@@ -97,3 +98,30 @@ class Found(Struct, frozen=True, kw_only=True):
     sparse: float | None = None
     rerank: float | None = None
     by_code: bool = False
+
+
+def firsts(found: Iterable[Found]) -> list[Found]:
+    """What was found, each text once: two versions of a document repeat most of each other.
+
+    Args:
+      found: what was found, best first.
+    """
+    kept: dict[tuple[tuple[str, ...], str], Found] = {}
+    for item in found:
+        kept.setdefault(_said(item), item)
+    return list(kept.values())
+
+
+def best_of(found: Sequence[Found], most: int) -> list[Found]:
+    """The best, so many different texts, each with the passages that repeat it.
+
+    Args:
+      found: what was found, best first.
+      most: how many different texts.
+    """
+    kept = {_said(item) for item in firsts(found)[:most]}
+    return [item for item in found if _said(item) in kept]
+
+
+def _said(item: Found) -> tuple[tuple[str, ...], str]:
+    return item.passage.metadata.codes, item.passage.embedded

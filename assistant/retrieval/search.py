@@ -19,7 +19,7 @@ from assistant.knowledge.vectors import VectorIndex
 from assistant.retrieval.asking import Asked, plain
 from assistant.retrieval.fusion import reciprocal_ranks, weighted_sum
 from assistant.retrieval.interaction import COMPARED, WEIGHT, compared, interaction
-from assistant.retrieval.query import Found, Query
+from assistant.retrieval.query import Found, Query, best_of
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Search:
 
     def _with_rule(self, found: list[Found], limit: int) -> list[Found]:
         """The best, and with a rule that comes first what it says at its beginning, in each of its languages."""
-        best = found[:limit]
+        best = best_of(found, limit)
         if not best or not best[0].passage.metadata.codes:
             return best
         code = best[0].passage.metadata.codes[0]
@@ -171,7 +171,7 @@ class Search:
                 if head is None or item.passage.start < head.passage.start:
                     heads[facts.language] = item
         added = [item for item in heads.values() if item not in best]
-        return best[: max(1, limit - len(added))] + added[: max(0, limit - 1)]
+        return best_of(best, max(1, limit - len(added))) + added[: max(0, limit - 1)]
 
     def beginnings(self, code: str) -> list[Found]:
         """The first passage of a rule in each of its languages: what the rule says."""

@@ -83,7 +83,19 @@ def test_a_second_set_on_the_same_documents_has_other_questions() -> None:
     assert all(bool(q.answers and q.relevant) != (q.kind == "unanswerable") for q in second)
 
 
-@pytest.mark.parametrize("name", ["foreign", "foreign_second"])
+def test_a_third_set_on_the_same_documents_asks_forty_other_things() -> None:
+    third = forms.read(QUESTIONS / "foreign_third.jsonl", forms.TestQuestion)
+    before = [
+        question.question
+        for name in ("foreign", "foreign_second")
+        for question in forms.read(QUESTIONS / f"{name}.jsonl", forms.TestQuestion)
+    ]
+    assert len({q.question for q in third} - set(before)) == len({q.twin for q in third}) == 40
+    assert Counter(q.kind for q in third) == {"regular": 30, "hard": 6, "unanswerable": 4}
+    assert all(bool(q.answers and q.relevant) != (q.kind == "unanswerable") for q in third)
+
+
+@pytest.mark.parametrize("name", ["foreign", "foreign_second", "foreign_third"])
 def test_every_foreign_answer_stands_where_its_author_says(shared: Path, name: str) -> None:
     pages = list((shared / "assistant" / "data" / "energy_docs").rglob("*.md"))
     for question in forms.read(QUESTIONS / f"{name}.jsonl", forms.TestQuestion):

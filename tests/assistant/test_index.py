@@ -105,6 +105,23 @@ def test_two_versions_of_a_document_stand_side_by_side(tmp_path: Path, embedder:
         assert [days in item.passage.text for item in found] == [True]
 
 
+def test_what_two_versions_say_alike_takes_the_place_of_one(tmp_path: Path, embedder: WordEmbedder) -> None:
+    """A question reads as many different texts as without the second version; the repeated one comes along."""
+    root = tmp_path / "index"
+    for version, days in (("2025-08", "three"), ("2026-09", "five")):
+        folder = tmp_path / version
+        folder.mkdir()
+        (folder / "a.md").write_text(
+            "# Limits\n\n## Operator\n\nThe operator answers within ten working days.\n\n"
+            f"## Supplier\n\nThe supplier answers within {days} working days.\n"
+        )
+        update(root, [FolderLoader(folder, "handbook", Facts(version=version))], embedder)
+    found = Search(open_index(root), embedder).search(Query(text="operator answers within ten working days", limit=2))
+    told = [(item.passage.text.split()[1], item.passage.metadata.version) for item in found]
+    assert sorted(told[:2]) == [("operator", "2025-08"), ("operator", "2026-09")]
+    assert [who for who, _ in told[2:]] == ["supplier"]
+
+
 def test_whoever_answers_goes_on_with_the_generation_that_was_opened(
     indexed: Path, documents: Path, embedder: WordEmbedder
 ) -> None:

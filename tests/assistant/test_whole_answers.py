@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assistant.chat.answertype import asked_type, denies_alike, holds
+from assistant.chat.answertype import asked_type, denies_alike, enumerates, holds, settles
 from assistant.chat.composer import choose_evidence, compose
-from assistant.chat.parts import parts_of
+from assistant.chat.parts import in_full, parts_of
 from assistant.chat.scorer import PlainScorer
 from assistant.chat.surroundings import beside
 from assistant.knowledge.documents import Metadata, Passage
@@ -107,6 +108,11 @@ def test_a_list_goes_on_in_the_passage_behind() -> None:
         ("Within how many hours is it mended?", "It is mended within 5 hours.", "This process may be used to mend it."),
         ("What is the maximum length of a name?", "A name has at most 40 letters.", "Minimum length of a name: 12."),
         ("How many test users may there be?", "There may be 5 test users.", "The test user with number 901 is used."),
+        ("How often is it read?", "It is read every day by a process.", "It is read by a process."),
+        ("How many characters has a name?", "name | Name. | text Max length: 40", "name | Name. | text | 40"),
+        ("Which scope is needed?", "It needs use:data_all.", "It needs what others need."),
+        ("Who is the source of the names?", "Elhub is the source of the names.", "This is the source of the names."),
+        ("To how many points is a unit tied?", "It is tied to a single point.", "It is tied to a point."),
         ("Which value means closed?", "D02 means closed.", "The meter is then closed."),
     ],
 )
@@ -137,9 +143,66 @@ def test_the_sentence_with_the_type_that_is_asked_for_is_quoted_and_no_other() -
     assert answered("Who gets an error report?", text) == [text.partition(" It ")[0]]
 
 
+class Preferring:
+    """Reads question and sentence together, and prefers one word; it notes what it was given."""
+
+    languages = frozenset(("en",))
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.given: list[str] = []
+
+    def pairs(self, query: str, texts: Sequence[str]) -> list[float]:
+        self.given += texts
+        return [float(self.word in text) for text in texts]
+
+
+def test_who_reads_question_and_sentence_together_decides_between_sentences_of_the_same_words() -> None:
+    of = passage("The operator repairs the meter at the office. The operator repairs the meter at the house.")
+    for word in ("office", "house"):
+        asked = Asked("Where is the meter repaired?", "en", Bm25.build([tokens(of.text, "en")]), Lexicon())
+        reader = Preferring(word)
+        evidence, _ = choose_evidence(asked, [Found(passage=of, score=1.0)], PlainScorer(), reader=reader)
+        assert word in evidence[0].sentence.text
+        assert [item.close for item in evidence] == [1.0, 0.0]
+        assert len(reader.given) == 2
+
+
+def test_who_reads_english_is_asked_nothing_in_french() -> None:
+    of = passage("The operator repairs the meter at the office. The operator repairs the meter at the house.")
+    asked = Asked("Où répare-t-on le compteur ?", "fr", Bm25.build([tokens(of.text, "en")]), Lexicon())
+    reader = Preferring("office")
+    evidence, _ = choose_evidence(asked, [Found(passage=of, score=1.0)], PlainScorer(), reader=reader)
+    assert evidence
+    assert all(item.close is None for item in evidence)
+    assert reader.given == []
+
+
 def test_what_is_counted_is_named_in_a_row_or_above_it() -> None:
     assert holds("How many letters may a name have?", "name | 40", heads="field | most letters")
     assert not holds("How many letters may a name have?", "name | 40", heads="field | page")
+
+
+def test_a_row_of_two_words_may_answer() -> None:
+    rows = passage("`VATClass` | `VATPayer`\n`Position` | `Rank`")
+    asked = Asked("Which name there has VATClass?", "en", Bm25.build([tokens(rows.text, "en")]), Lexicon())
+    evidence, _ = choose_evidence(asked, [Found(passage=rows, score=1.0)], PlainScorer())
+    assert "VATPayer" in evidence[0].sentence.text
+
+
+def test_yes_or_no_is_answered_by_what_says_what_may_be_or_is_not() -> None:
+    text = "The cookies of the portal track sessions of users. We do not track users with the cookies of the portal."
+    assert answered("Are the cookies of the portal used to track users?", text)[0] == text.partition("users. ")[2]
+    assert settles("Which cookies track users?", "Cookies track users.")
+    assert not settles("Is a user tracked?", "Cookies track users.")
+
+
+def test_a_sentence_that_names_several_things_is_a_list() -> None:
+    assert enumerates("It produces, consumes or stores electricity.")
+    assert enumerates("text One of: confirmed, guessed")
+    assert not enumerates("When a request comes, which is rare, the operator is told of it.")
+    text = "A unit is controlled by somebody who is entitled. A unit is a generator, a battery, or a load."
+    assert "A unit is a generator, a battery, or a load." in answered("Which kinds of things can a unit be?", text)
 
 
 def test_what_does_not_happen_is_not_answered_by_what_does() -> None:
@@ -181,6 +244,14 @@ def test_a_second_sentence_comes_where_it_names_what_the_first_does_not() -> Non
 )
 def test_a_question_of_two_parts_is_taken_apart(question: str, parts: tuple[str, ...]) -> None:
     assert parts_of(question) == parts
+
+
+def test_a_part_that_points_to_the_first_is_searched_with_its_words() -> None:
+    first, second = parts_of("What is a GLN used for, and how many digits does it have?")
+    assert in_full(second, first, "en") == "How many digits does GLN used have?"
+    assert in_full(first, first, "en") == first
+    assert in_full("Who may read the file?", first, "en") == "Who may read the file?"
+    assert in_full("Who may read it?", "How long is it kept?", "en") == "Who may read it?"
 
 
 def test_the_part_that_the_sources_do_not_answer_is_named(assistant: Any) -> None:

@@ -377,6 +377,8 @@ def compare_answer(catalogue: Catalogue, plan: CompareRules, language: str) -> W
     names = [rule.error_code or rule.code for rule in sides]
     if plan.same is not None:
         return _same_answer(sides, plan.same, language)
+    if plan.severer and one.judges and other.judges:
+        return _severer_answer(sides, language)
     key = "compared" if differing else "compared_same"
     told = f"{names[0]}: {one.sentence} ({one.severity}) {names[1]}: {other.sentence} ({other.severity})"
     return Worked(
@@ -400,6 +402,17 @@ def _same_answer(sides: Sequence[Rule], field: Field, language: str) -> Worked:
         proofs=tuple(rule_proof(rule) for rule in sides),
         values=(same,),
     )
+
+
+def _severer_answer(sides: Sequence[Rule], language: str) -> Worked:
+    """Which of two rules rejects where the other only warns."""
+    first, second = sorted(sides, key=lambda rule: rule.severity != "error")
+    key = "severe_alike" if first.severity == second.severity else "severer"
+    sentence = say(
+        language, key, one=first.error_code, other=second.error_code, here=first.severity, there=second.severity
+    )
+    given = () if key == "severe_alike" else (first.error_code,)
+    return Worked(sentence=sentence, proofs=tuple(rule_proof(rule) for rule in sides), values=given)
 
 
 def changes_answer(

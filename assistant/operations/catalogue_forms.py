@@ -53,7 +53,21 @@ def rules(slots: Slots) -> Read:
     if at is None and where == RuleFilter() and head is None:
         return None
     plan = _asked(slots, where, head, at, lacking=lacking, two=len(markets) > 1)
-    return None if plan is None else (plan,)
+    return None if plan is None else _with_judging(plan)
+
+
+SAID_BY_JUDGES = ("set", "stage", "severity", "error_class", "ebix", "repair", "field", "code", "source")
+"""Restrictions that decide by themselves whether rules that judge nothing are meant."""
+
+
+def _with_judging(plan: Rules) -> tuple[Rules, ...]:
+    """A list of the rules on kinds of message is also given without those that judge nothing, and only say what is
+    done with a verdict."""
+    where = plan.where
+    decided = where.having or where.missing or where.unlike or any(getattr(where, one) for one in SAID_BY_JUDGES)
+    if plan.how != "list" or plan.by is not None or not where.kinds or decided:
+        return (plan,)
+    return plan, replace(plan, where=replace(where, having=("error_code",)))
 
 
 def _why(slots: Slots) -> bool:

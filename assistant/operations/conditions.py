@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Attribute, RuleFilter, Unlike
 from assistant.operations.slots import Asking, Slots
 from assistant.operations.topics import source_of, topic_of
@@ -103,6 +104,7 @@ def mentions(slots: Slots) -> list[Mention]:
         before = slots.asked.tokens[one.start - 1] if one.start else ""
         by_each = one.start in each or (one.start - 1 in each and before not in ARTICLES)
         by_each = by_each and not (attribute == "repair" and _adjective_before(slots, one))
+        by_each = by_each and not _named_behind(slots, attribute, one)
         said = Mention(attribute, one.start, one.end, told or by_each)
         last = next(
             (m for m in found if m.attribute == attribute and said.start <= m.end and m.start <= said.end), None
@@ -113,6 +115,11 @@ def mentions(slots: Slots) -> list[Mention]:
         found.append(said)
     longer = {(one.start, one.end): one.end - one.start for one in found}
     return [one for one in found if not _within(one, longer)]
+
+
+def _named_behind(slots: Slots, attribute: Attribute, one: Match) -> bool:
+    """Whether the value of an attribute follows it: by the script swapped-digits is by that one, not by each."""
+    return any(value.start == one.end for slot in VALUES[attribute] for value in slots.of(slot))
 
 
 def _adjective_before(slots: Slots, one: Match) -> bool:
@@ -227,7 +234,7 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         where["severity"] = "error"
         slots.mark(nouns)
     together = where["shared"] or _together(slots)
-    if len(slots.values("market")) > 1 and slots.has("market", "common") and not together:
+    if len({*slots.values("market")} - {"all"}) > 1 and slots.has("market", "common") and not together:
         slots.take("intent", "both")  # of a market and of the common ones
     where["markets"] = tuple(one for one in markets_of(slots) if not (together and one == "common"))
     _kinds(slots, where, deny=deny)
@@ -305,11 +312,13 @@ def _kinds(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     kinds = tuple(dict.fromkeys(one.value for one in named if one not in denied))
     where["kinds"] = tuple(KINDS) if every else kinds
     where["every"] = bool(every) or (len(kinds) > 1 and bool(slots.take("intent", "both")))
-    if where["markets"] and not kinds:
-        slots.take("only")
+    if where["markets"]:
+        slots.mark(_only_there(slots) if kinds else slots.of("only"))
     said = {"ne", "qu"} <= set(slots.asked.tokens) or {"ne", "que"} <= set(slots.asked.tokens)
     where["wide"] = where["narrow"] = None
-    where["alone"] = bool(kinds) and not where["severity"] and (bool(slots.take("only")) or said)
+    alone = [one for one in slots.of("only") if one.start not in slots.used]
+    where["alone"] = bool(kinds) and not where["severity"] and (bool(alone) or said)
+    slots.mark(alone)
     size, number = slots.of("number_is"), slots.of("number")
     counted = [one for one in slots.of("subject", "kind") if number and 0 <= one.start - number[0].end < BESIDE]
     single = [
@@ -324,6 +333,16 @@ def _kinds(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         least, most = bounds(slots)
         where["wide"], where["narrow"] = least, most
         slots.mark(counted)
+
+
+def _only_there(slots: Slots) -> list[Match]:
+    """Where "only" stands just before a market, with a small word between at most: alleen in België."""
+    markets = [one.start for one in slots.of("market")]
+    tokens = slots.asked.tokens
+    return [
+        one for one in slots.of("only")
+        if one.end in markets or (one.end + 1 in markets and is_question_word(tokens[one.end]))
+    ]  # fmt: skip
 
 
 def bounds(slots: Slots) -> tuple[int | None, int | None]:
@@ -430,6 +449,9 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     days = slots.asked.days
     about = slots.has("topic") and not days.known  # rules on a change of meter: the change is what they say
     began = bool(slots.take("intent", "began") if about else slots.take("intent", "began", "changed"))
+    if days.since and days.until is None and slots.has("days"):
+        slots.take("only")
+        began = True  # those that hold since a day began on it or later
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
     today = bool(slots.take("intent", "today"))
     slots.take("field", "validity")

@@ -152,11 +152,13 @@ class RuleField(Operation, tag="rule_field", frozen=True, kw_only=True):
 
 
 class CompareRules(Operation, tag="compare_rules", frozen=True, kw_only=True):
-    """What two rules say, side by side; with `same`, whether they have that field in common."""
+    """What two rules say, side by side; with `same`, whether they have that field in common; with `severer`, which of
+    them rejects where the other only warns."""
 
     one: Code
     other: Code
     same: Field | None = None
+    severer: bool = False
 
 
 class RuleChanges(Operation, tag="rule_changes", frozen=True, kw_only=True):

@@ -57,9 +57,20 @@ BRIEF = 5
 """Words of a question that asks what is wrong with a number: it can only be that of a message."""
 
 
+EXPLAINED = ("explain", "explique", "expliquez", "expliquer", "leg", "verklaar")
+"""Beginnings of a wish to be told why."""
+
+
 def message(slots: Slots) -> Read:
     """One message by its number: why it is as it is, what freed it, its history, its access point."""
     id_ = _numbered(slots)
+    if id_ is not None and slots.has("state") and not {*EXPLAINED}.isdisjoint(slots.asked.tokens):
+        slots.take("field", "sentence")
+        slots.take("state")
+        slots.take("severity")
+        slots.take("thing", "message")
+        slots.take("intent", "why", "list")
+        return (WhyMessage(message=id_),)
     return None if id_ is None else _of_its_past(slots, id_) or _of_its_state(slots, id_)
 
 
@@ -309,6 +320,10 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if slots.has("gateway"):
         slots.take("thing", "message")
         return "incident", False
+    at_point = slots.has("point") and any(slots.has(slot) for slot in ("kind", "type", "state"))
+    if "access_point" in things and at_point:
+        slots.take("thing", "access_point")
+        return "message", True  # the point is named: what came for it is counted
     grouped = slots.has("number_is") or slots.has("intent", "top", "bottom", "average")
     if "message" in things or ("access_point" in things and (slots.has("state") or slots.has("code") or grouped)):
         slots.take("thing", "message")
@@ -341,7 +356,12 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
 
 
 def _group(slots: Slots, thing: str) -> StoreGroup | None:
-    groups = [one for one in slots.values("group") if one in get_args(StoreGroup)]
+    _take_beside_value(slots)
+    groups = list(
+        dict.fromkeys(
+            one.value for one in slots.of("group") if one.value in get_args(StoreGroup) and one.start not in slots.used
+        )
+    )
     spread = slots.has("intent", "top", "bottom", "average") or slots.has("number_is")
     coded = slots.has("code") or slots.has("gateway")
     slots.take("stored")
@@ -383,6 +403,20 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
             slots.take("field", "kinds")
         slots.take("field", "markets", "class")
     return found  # type: ignore[return-value]
+
+
+BESIDE: dict[str, str] = {"type": "type", "kind": "kind", "state": "state", "class": "class", "market": "market"}
+"""Groups -> the slot of their values."""
+
+
+def _take_beside_value(slots: Slots) -> None:
+    """Take the word for a group whose value follows it: of type R151 are those of that type, and not each type."""
+    each = {one.end for one in slots.of("each")}
+    for one in slots.of("group"):
+        slot = BESIDE.get(one.value)
+        named = slot is not None and any(value.start == one.end for value in slots.of(slot))
+        if named and one.start not in each and not any(one.start == other.start for other in slots.of("each")):
+            slots.mark([one])
 
 
 def _points_counted(slots: Slots) -> bool:

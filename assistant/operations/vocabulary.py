@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import resources
@@ -20,11 +20,15 @@ ENDINGS = frozenset(("", "s", "es", "e", "ed", "d", "ing", "er", "ent", "ee", "e
 """Endings of plurals and inflections in the three languages: rule and rules, rejet and rejets, wacht and wachten."""
 
 BETWEEN = frozenset((
-    "the", "a", "an", "our", "still", "yet", "already", "ever",
+    "the", "a", "an", "our", "still", "yet", "already", "ever", "s",
     "le", "la", "les", "l", "un", "une", "notre", "nos", "encore", "toujours", "deja",
     "de", "het", "een", "onze", "nog", "steeds", "al", "reeds",
 ))  # fmt: skip
 """Small words that may stand inside a phrase: attendent encore une réponse."""
+
+TURNED = ("kind", "list", "class", "subject")
+"""Slots whose English names are also said with their last word in front: a charge of the grid is a grid charge."""
+TURNING = ("of", "for")
 
 SHORTEST_STEM = 4
 SHORTEST_TYPO = 5
@@ -97,6 +101,8 @@ def matches(tokens: Sequence[str]) -> list[Match]:
             if end and not (token in _general() and phrase.words[0] != token and phrase.words[0].isalpha()):
                 exact = phrase.words == tuple(tokens[at:end])
                 candidates.append((-len(phrase.words), not exact, at, end, phrase))
+    for at, token in enumerate(tokens[1:-1], start=1):
+        candidates += _turned(tokens, at) if token in TURNING else ()
     found: list[Match] = []
     taken: dict[str, set[int]] = {}
     for _, _, at, end, phrase in sorted(candidates, key=lambda one: one[:3]):
@@ -105,6 +111,25 @@ def matches(tokens: Sequence[str]) -> list[Match]:
             taken[phrase.slot] |= places
             found.append(Match(at, end, phrase.slot, phrase.value, phrase.languages))
     return sorted(found)
+
+
+def _turned(tokens: Sequence[str], at: int) -> Iterator[tuple[int, bool, int, int, Phrase]]:
+    """Names of more than one word whose last word stands before an "of" at a place, and whose others behind it."""
+    for phrase in _by_last().get(tokens[at - 1][:1], ()):
+        *front, last = phrase.words
+        end = _end(("", *front), tokens, at) if _same(last, tokens[at - 1]) else 0
+        if end:
+            yield -len(phrase.words) - 1, False, at - 1, end, phrase
+
+
+@lru_cache(maxsize=1)
+def _by_last() -> dict[str, tuple[Phrase, ...]]:
+    """Names of more than one English word by the first letter of their last one."""
+    found: dict[str, list[Phrase]] = {}
+    for phrase in phrases():
+        if phrase.slot in TURNED and "en" in phrase.languages and len(phrase.words) > 1:
+            found.setdefault(phrase.words[-1][:1], []).append(phrase)
+    return {letter: tuple(some) for letter, some in found.items()}
 
 
 @lru_cache(maxsize=1)
@@ -119,7 +144,7 @@ def _end(words: Sequence[str], tokens: Sequence[str], at: int, *, gaps: bool = T
     for word in words:
         while gaps and at < place < len(tokens) and tokens[place] in BETWEEN and not _same(word, tokens[place]):
             place += 1
-        if place >= len(tokens) or not _same(word, tokens[place]):
+        if place >= len(tokens) or (word and not _same(word, tokens[place])):
             return 0
         place += 1
     return place

@@ -89,6 +89,16 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "{one} et {other} disent la même chose.",
         "{one} en {other} zeggen hetzelfde.",
     ),
+    "severer": (
+        "The severer one is {one} ({here}); {other} is a {there}.",
+        "La plus grave est {one} ({here}) ; {other} : {there}.",
+        "De zwaarste is {one} ({here}); {other}: {there}.",
+    ),
+    "severe_alike": (
+        "{one} and {other} are of the same severity: {here}.",
+        "{one} et {other} sont de la même gravité : {here}.",
+        "{one} en {other} zijn even zwaar: {here}.",
+    ),
     "changes": (
         "{n} change(s) of the rules and code lists {when}.",
         "{n} changement(s) des règles et listes de codes {when}.",

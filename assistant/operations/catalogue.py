@@ -204,16 +204,18 @@ def _every(catalogue: Catalogue, by: Attribute) -> list[str]:
 
 def _note(catalogue: Catalogue, where: RuleFilter, found: Sequence[Rule], language: str) -> str:
     markets = [market for market in where.markets if market != COMMON]
+    judging = sum(rule.judges for rule in found)
+    told = say(language, "judging", n=judging, m=len(found) - judging) if 0 < judging < len(found) else ""
     if not found and len(where.kinds) == len(KINDS):
         widest = max(catalogue.rules, key=lambda rule: len(rule.applies_to))
         return say(language, "widest", code=widest.error_code or widest.code, n=len(widest.applies_to), of=len(KINDS))
     if not markets:
-        return ""
+        return told
     if where.shared:
         common = sum(rule.market == COMMON for rule in found)
-        return say(language, "with_shared", own=len(found) - common, n=common)
+        return f"{say(language, 'with_shared', own=len(found) - common, n=common)} {told}".strip()
     common = sum(judges(rule, markets) for rule in matching(catalogue, replace(where, markets=(COMMON,))))
-    return say(language, "shared", n=common) if common else ""
+    return f"{say(language, 'shared', n=common) if common else ''} {told}".strip()
 
 
 def rule_table(rules: Sequence[Rule]) -> Table:

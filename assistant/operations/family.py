@@ -271,7 +271,7 @@ class Tables(Operation, tag="tables", frozen=True, kw_only=True):
     how: Literal["row", "list", "count"] = "row"
     default: bool = False
     number: bool = False
-    """Whether the default has to be a number: how long, how many."""
+    """Whether the default, or what is told, has to be a number: how long, how many."""
 
 
 class Versions(Operation, tag="versions", frozen=True, kw_only=True):

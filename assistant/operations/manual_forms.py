@@ -75,6 +75,7 @@ def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
     sizes = {p for one in (*slots.of("amount"), *slots.of("english", "size")) for p in range(one.start, one.end)}
     left = [place for place in slots.left() if tokens[place] not in TELLING and place not in sizes]
     told = {p for one in slots.of("state") for p in range(one.start, one.end)} if what == "command" else set()
+    told -= {p for one in slots.of("thing") for p in range(one.start, one.end)}
     left = [place for place in left if place not in told] or left  # which state of things it lists is an option
     translated = _english(slots)
     asked = [one for one in slots.of("subject") if one.value != "list"]

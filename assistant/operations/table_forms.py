@@ -49,7 +49,11 @@ def in_tables(asked: Understood) -> tuple[Tables, ...]:
     if default:
         return (row, Tables(words=told, spare=spared)) if number else (row,)
     listed = Tables(words=told, spare=spared, how="count" if count else "list")
-    return (listed, Tables(words=told, spare=spared, default=True, number=True), row) if count else (listed, row)
+    if count:
+        numbered = Tables(words=told, spare=spared, number=True)
+        return listed, Tables(words=told, spare=spared, default=True, number=True), numbered
+    one_word = len(set(words) - set(spare)) == 1
+    return (listed, row) if not one_word or asked.has("field") or asked.has("intent", "use") else (listed,)
 
 
 def _words(asked: Understood) -> tuple[list[str], list[str]]:

@@ -46,6 +46,11 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Sont comptées les règles du dossier propre au marché ; {n} règles communes jugent aussi ses messages.",
         "Geteld zijn de regels in de eigen map van de markt; {n} gemeenschappelijke beoordelen haar berichten ook.",
     ),
+    "judging": (
+        "{n} of them judge a message, {m} say what is done with a verdict.",
+        "{n} d'entre elles jugent un message, {m} disent ce qui est fait d'un verdict.",
+        "{n} daarvan beoordelen een bericht, {m} zeggen wat er met een oordeel gebeurt.",
+    ),
     "with_shared": (
         "Rules of the markets' own folders: {own}; common rules that judge their messages too: {n}.",
         "Règles du dossier propre : {own} ; règles communes qui jugent aussi ces messages : {n}.",

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 import yaml
+from babel.messages.pofile import read_po
 from pydantic import SecretStr
 
 from assistant.operations.house import House
+from assistant.operations.plaintext import plain
+from assistant.operations.vocabulary import matches, phrases, tokens_of
 from assistant.operations.worked import Worked
 from energycomm.config import Config
+from energycomm.texts.catalogues import translate
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -213,3 +217,27 @@ def test_to_explain_a_refusal_is_to_say_why(house: House, question: str) -> None
 )
 def test_the_documentation_answers_by_name_verb_and_abbreviation(house: House, question: str, said: str) -> None:
     assert said in answers(house, question)[0].sentence
+
+
+@pytest.mark.parametrize("language", ["fr", "nl"])
+def test_what_the_console_calls_a_thing_is_understood(language: str) -> None:
+    """Whoever reads a word on a page asks with it: the translations of the pages are those of the questions."""
+    english = {
+        " ".join(phrase.words).replace("*", ""): (phrase.slot, phrase.value)
+        for phrase in phrases()
+        if "en" in phrase.languages and phrase.slot in ("kind", "thing", "state", "class", "list")
+    }
+    shown = {one: (english[plain(one)], translate(one, language)) for one in texts() if plain(one) in english}
+    assert len(shown) > 50
+    unknown = {
+        told: meant
+        for meant, told in shown.values()
+        if meant not in {(one.slot, one.value) for one in matches(tokens_of(told))}
+    }
+    assert unknown == {}
+
+
+def texts() -> list[str]:
+    """The English texts of the program."""
+    with (ROOT / "energycomm/texts/fr.po").open("rb") as file:
+        return [one.id for one in read_po(file) if isinstance(one.id, str)]

@@ -39,6 +39,8 @@ def rules(slots: Slots) -> Read:
     slots.take("intent", "distinct", "why", "life")
     if slots.has("subject", "ebix"):
         slots.take("intent", "occurred")
+    if slots.has("prefix"):
+        slots.take("subject", "list")
     if at is not None:
         slots.take("stored")
     if len(markets) == 2:
@@ -103,7 +105,8 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
         return False
     if slots.has("thing", "access_point") or (slots.has("thing", "message") and not _kind_named(slots)):
         return False
-    if slots.has("intent", "occurred") and not (slots.has("field", "source") or slots.has("subject", "ebix")):
+    of_rules = slots.has("field", "source") or slots.has("subject", "ebix", "class", "set", "script")
+    if slots.has("intent", "occurred") and not of_rules:
         return False
     if at is not None:
         conditions = ("market", "kind", "class", "ebix_reason", "set", "stage", "direction", "file")

@@ -62,6 +62,8 @@ ADJECTIVES = (
 
 ERRORS = (["errors"], ["erreurs"], ["fouten"])
 """Beside the word for rules: those that reject."""
+ERROR = (["error"], ["erreur"], ["fout"])
+"""Beside it even when there is one: error rules, règles d'erreur."""
 DATA = (["data"], ["donnees"], ["gegevens"], ["file"], ["files"])
 """Behind a message type: R15 data."""
 ARTICLES = ("a", "an", "un", "une", "een")
@@ -229,7 +231,7 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
             None if slots.has("severity") else "error"
         )  # the errors of a market are its rules that reject
         slots.take("group", "code")
-    nouns = [one for one in slots.of("group", "code") if slots.asked.tokens[one.start : one.end] in ERRORS]
+    nouns = [one for one in slots.of("group", "code") if _errors(slots, one)]
     if where["severity"] is None and nouns and not slots.has("severity"):
         where["severity"] = "error"
         slots.mark(nouns)
@@ -261,6 +263,13 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     slots.mark(one for one in slots.of("field", "reads") if slots.asked.tokens[one.start] not in ("facts", "faits"))
     if not slots.has("state") or where["kinds"] or where["markets"]:
         slots.take("thing", "message")
+
+
+def _errors(slots: Slots, one: Match) -> bool:
+    """Whether a word is for the rules that reject: errors, or an error beside the word for rules."""
+    words = slots.asked.tokens[one.start : one.end]
+    beside = any(0 <= one.start - rule.end < BESIDE or rule.start == one.end for rule in slots.of("subject", "rule"))
+    return words in ERRORS or (beside and words in ERROR)
 
 
 def _together(slots: Slots) -> bool:

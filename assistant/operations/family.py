@@ -236,6 +236,8 @@ class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
 
     message: Number
     about: Literal["why", "freed", "state", "codes", "point", "history", "facts"] = "why"
+    equals: Text | None = None
+    """Asks yes or no: whether its state is this; `stuck` is any in which somebody has to act."""
 
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):

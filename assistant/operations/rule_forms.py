@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from assistant.operations.conditions import markets_of
-from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField
+from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField, RuleFilter, Rules
 from assistant.operations.slots import Read, Slots, yes_no
 
 
@@ -76,6 +76,13 @@ def one_rule(slots: Slots) -> Read:
     if slots.take("todo"):
         slots.take("intent", "list")
         return (RuleField(code=code, fields=("sentence", "class", "repair", "comment")),)
+    if slots.has("intent", "count") and slots.has("field", "kinds") and not slots.has("kind"):
+        slots.take("intent", "count")
+        slots.take("field", "kinds")
+        slots.take("subject", "kind")
+        slots.take("group", "kind")
+        slots.take("thing", "message")
+        return (Rules(where=RuleFilter(code=code), how="count_groups", by="kind"),)
     in_force = _in_force(slots, code)
     if in_force is not None:
         return in_force

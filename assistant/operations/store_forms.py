@@ -162,8 +162,9 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("group", "rule")
         return (WhyMessage(message=id_, about="codes"),)
     if slots.take("intent", "state") or slots.has("state"):
-        slots.take("state")
-        return (WhyMessage(message=id_, about="state"),)
+        asked = slots.take("state")
+        is_ = asked[0] if yes_no(slots) and len(asked) == 1 and not slots.has("not") else None
+        return (WhyMessage(message=id_, about="state", equals=is_),)
     if slots.has("subject", "code", "rule") or slots.has("group", "code"):
         slots.take("subject", "code", "rule")
         slots.take("group", "code", "rule")
@@ -321,7 +322,7 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         slots.take("thing", "message")
         return "incident", False
     at_point = slots.has("point") and any(slots.has(slot) for slot in ("kind", "type", "state"))
-    if "access_point" in things and at_point:
+    if "access_point" in things and "message" not in things and at_point:
         slots.take("thing", "access_point")
         return "message", True  # the point is named: what came for it is counted
     grouped = slots.has("number_is") or slots.has("intent", "top", "bottom", "average")

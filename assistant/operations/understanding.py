@@ -60,6 +60,10 @@ TELLING = frozenset(
 """Small words that change what is asked: an operation has to take them."""
 
 
+SHORTHAND = {"w/o": "without", "w/": "with", "excl.": "excluding", "incl.": "including"}
+"""What is written short, and means a condition."""
+_SHORT = re.compile(r"(?i)(?<![\w/])(?:w/o|w/|excl\.|incl\.)(?!\w)")
+
 TYPE_LISTS = ("flow", "message", "document")
 """Code lists that name the message types of a market."""
 
@@ -199,7 +203,7 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
       lexicon: names of the catalogue and the documentation.
       today: the day it is asked.
     """
-    text = " ".join(question.split())
+    text = _SHORT.sub(lambda one: SHORTHAND[one[0].casefold()], " ".join(question.split()))
     if not text or len(text) > LONGEST or not any(letter.isalpha() for letter in text):
         return None
     got = Understood(text=text, language="en", markets=lexicon.markets, spoken=lexicon.spoken)
@@ -215,7 +219,11 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     phrased = _apart(_sized(matches(got.tokens), got.tokens), got.tokens)
     named = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
     got.found = _unglossed(named, got.tokens)
-    got.language = language_of(got.tokens, got.found, _SMALL)
+    spoken, said = got.tokens, got.found
+    if any(got.has(slot) for slot in ("message", "envelope", "request")):
+        spoken = tokens_of(text)  # bericht 6 was taken out as a number with an English word beside it
+        said = matches(spoken)
+    got.language = language_of(spoken, said, _SMALL)
     return got
 
 
@@ -416,7 +424,8 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         for slot, known in written if "_" in word or "-" in word or "." in word or "`" in text else ():
             if low in known and not (slot == "pointed" and hits):
                 hits.append((slot, known[low]))
-        if word in markets or (word.upper() in markets and not is_question_word(low)):
+        alone = found.end() == len(found.string.rstrip(" ?.!")) or found.start() == 0
+        if word in markets or (word.upper() in markets and (alone or not is_question_word(low))):
             hits.append(("market", word.upper()))
         head, _, tail = word.partition("-")
         if tail.isalpha() and head.lower() in sets:

@@ -239,6 +239,8 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     if len({*slots.values("market")} - {"all"}) > 1 and slots.has("market", "common") and not together:
         slots.take("intent", "both")  # of a market and of the common ones
     where["markets"] = tuple(one for one in markets_of(slots) if not (together and one == "common"))
+    if len(where["markets"]) > 1 and slots.has("ebix_reason"):
+        slots.take("intent", "both")  # what they share is named: rules of both with it
     _kinds(slots, where, deny=deny)
     named: tuple[tuple[str, str, Attribute | None], ...] = (
         ("error_class", "class", "class"), ("set", "set", "set"), ("repair", "script", "repair"),

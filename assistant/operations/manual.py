@@ -119,12 +119,10 @@ def _sections(lines: list[str], page: str) -> list[Entry]:
                 told.append(below.strip())
             first = " ".join(part for part in told if part)
             name = line.removeprefix("### energycomm ").strip()
-            below = itertools.takewhile(lambda one: not one.startswith("#"), lines[number:])
-            shown = " ".join(one for one in below if one.startswith(f"energycomm {name} "))
+            rest = itertools.takewhile(lambda one: not one.startswith("#"), lines[number:])
+            shown = " ".join(one for one in rest if one.startswith(f"energycomm {name} "))
             cells = (("about", first),)
-            found.append(
-                Entry(name=name, cells=cells, section="Commands", file=page, line=number, shown=shown)
-            )
+            found.append(Entry(name=name, cells=cells, section="Commands", file=page, line=number, shown=shown))
     return found
 
 

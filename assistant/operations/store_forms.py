@@ -20,6 +20,7 @@ from assistant.operations.family import (
     WhyMessage,
 )
 from assistant.operations.slots import Read, Slots, ranks, yes_no
+from assistant.operations.vocabulary import Match
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
     ENVELOPE_STATES,
@@ -357,12 +358,10 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
 
 
 def _group(slots: Slots, thing: str) -> StoreGroup | None:
-    _take_beside_value(slots)
-    groups = list(
-        dict.fromkeys(
-            one.value for one in slots.of("group") if one.value in get_args(StoreGroup) and one.start not in slots.used
-        )
-    )
+    valued = _beside_value(slots)
+    slots.mark(valued)
+    kept = [one.value for one in slots.of("group") if one not in valued and one.value in get_args(StoreGroup)]
+    groups = list(dict.fromkeys(kept))
     spread = slots.has("intent", "top", "bottom", "average") or slots.has("number_is")
     coded = slots.has("code") or slots.has("gateway")
     slots.take("stored")
@@ -410,14 +409,14 @@ BESIDE: dict[str, str] = {"type": "type", "kind": "kind", "state": "state", "cla
 """Groups -> the slot of their values."""
 
 
-def _take_beside_value(slots: Slots) -> None:
-    """Take the word for a group whose value follows it: of type R151 are those of that type, and not each type."""
-    each = {one.end for one in slots.of("each")}
-    for one in slots.of("group"):
-        slot = BESIDE.get(one.value)
-        named = slot is not None and any(value.start == one.end for value in slots.of(slot))
-        if named and one.start not in each and not any(one.start == other.start for other in slots.of("each")):
-            slots.mark([one])
+def _beside_value(slots: Slots) -> list[Match]:
+    """Words for a group whose value follows: of type R151 are those of that type, and not each type."""
+    each = {place for one in slots.of("each") for place in (one.start, one.end)}
+    return [
+        one for one in slots.of("group")
+        if one.start not in each
+        and any(value.start == one.end for value in slots.of(BESIDE.get(one.value, "nothing")))
+    ]  # fmt: skip
 
 
 def _points_counted(slots: Slots) -> bool:

@@ -53,7 +53,8 @@ def in_tables(asked: Understood) -> tuple[Tables, ...]:
         numbered = Tables(words=told, spare=spared, number=True)
         return listed, Tables(words=told, spare=spared, default=True, number=True), numbered
     one_word = len(set(words) - set(spare)) == 1
-    return (listed, row) if not one_word or asked.has("field") or asked.has("intent", "use") else (listed,)
+    defined = asked.has("field") or asked.has("intent", "use") or asked.has("subject", "glossary")
+    return (listed, row) if defined or not one_word else (listed,)
 
 
 def _words(asked: Understood) -> tuple[list[str], list[str]]:

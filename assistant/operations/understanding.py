@@ -64,6 +64,9 @@ SHORTHAND = {"w/o": "without", "w/": "with", "excl.": "excluding", "incl.": "inc
 """What is written short, and means a condition."""
 _SHORT = re.compile(r"(?i)(?<![\w/])(?:w/o|w/|excl\.|incl\.)(?!\w)")
 
+_MODAL = frozenset(("may", "must", "can", "should", "shall", "will", "would", "could", "might", "to"))
+"""Words with which a last "be" is a verb, and no country."""
+
 TYPE_LISTS = ("flow", "message", "document")
 """Code lists that name the message types of a market."""
 
@@ -424,7 +427,8 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         for slot, known in written if "_" in word or "-" in word or "." in word or "`" in text else ():
             if low in known and not (slot == "pointed" and hits):
                 hits.append((slot, known[low]))
-        alone = found.end() == len(found.string.rstrip(" ?.!")) or found.start() == 0
+        ended = found.end() == len(found.string.rstrip(" ?.!")) or found.start() == 0
+        alone = ended and _MODAL.isdisjoint(found.string.lower().split())
         if word in markets or (word.upper() in markets and (alone or not is_question_word(low))):
             hits.append(("market", word.upper()))
         head, _, tail = word.partition("-")

@@ -110,7 +110,48 @@ def matches(tokens: Sequence[str]) -> list[Match]:
         if not places & taken.setdefault(phrase.slot, set()):
             taken[phrase.slot] |= places
             found.append(Match(at, end, phrase.slot, phrase.value, phrase.languages))
-    return sorted(found)
+    more = _coordinated(tokens, found)
+    named = {one.start for one in more}
+    return sorted([*(one for one in found if one.slot != "intent" or one.start not in named), *more])
+
+
+JOINED = frozenset(("and", "or", "not", "et", "ou", "ni", "pas", "en", "of", "niet", "noch"))
+"""Words that join two names whose rest is said once: the start and the end of supply."""
+
+
+def _coordinated(tokens: Sequence[str], found: Sequence[Match]) -> list[Match]:
+    """Kinds of message of which only the first word is said beside another one with the same rest."""
+    kinds = [one for one in found if one.slot == "kind" and one.end - one.start > 1]
+    taken = {place for one in found if one.slot == "kind" for place in range(one.start, one.end)}
+    more = []
+    for one in kinds:
+        rest = [word for word in tokens[one.start + 1 : one.end] if word not in BETWEEN]
+        for place, token in enumerate(tokens):
+            before, between = tokens[max(place - NEAREST, 0) : place], tokens[place + 1 : one.start]
+            near = not JOINED.isdisjoint(before if place > one.start else between)
+            if place in taken or not near or abs(place - one.start) > 2 * NEAREST or len(token) < SHORTEST_STEM - 1:
+                continue
+            value = _with_rest(token, tuple(rest))
+            if value is not None and value != one.value:
+                more.append(Match(place, place + 1, "kind", value))
+    return more
+
+
+NEAREST = 4
+"""Words between a joining word and the first word of a name, at most."""
+
+
+def _with_rest(first: str, rest: tuple[str, ...]) -> str | None:
+    """The kind whose name is a word and a rest."""
+    return next(
+        (
+            one.value for one in phrases()
+            if one.slot == "kind" and _same(one.words[0], first)
+            and len(told := [word for word in one.words[1:] if word not in BETWEEN]) == len(rest)
+            and all(map(_same, told, rest))
+        ),
+        None,
+    )  # fmt: skip
 
 
 def _turned(tokens: Sequence[str], at: int) -> Iterator[tuple[int, bool, int, int, Phrase]]:
@@ -118,7 +159,7 @@ def _turned(tokens: Sequence[str], at: int) -> Iterator[tuple[int, bool, int, in
     for phrase in _by_last().get(tokens[at - 1][:1], ()):
         *front, last = phrase.words
         end = _end(("", *front), tokens, at) if _same(last, tokens[at - 1]) else 0
-        if end:
+        if end and not "".join(tokens[end : end + 1]).startswith("§"):  # the status of request 1 is that of one
             yield -len(phrase.words) - 1, False, at - 1, end, phrase
 
 

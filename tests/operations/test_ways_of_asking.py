@@ -1,4 +1,4 @@
-"""Ways of asking that people use and a grammar easily drops: names turned round or in brackets, either-or, the future."""
+"""Ways of asking that people use and a grammar easily drops: names turned round or in brackets, either-or."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     """The shipped rules and documentation, and no store."""
     settings: dict[str, Any] = {"database": SecretStr(f"sqlite:///{tmp_path_factory.mktemp('house') / 'none.db'}")}
-    return House(Config(rules=str(ROOT / "rules"), **settings), docs=ROOT / "docs")
+    return House(Config(rules=ROOT / "rules", **settings), docs=ROOT / "docs")
 
 
 def rules_of(folder: str) -> list[dict[str, Any]]:
@@ -241,3 +241,53 @@ def texts() -> list[str]:
     """The English texts of the program."""
     with (ROOT / "energycomm/texts/fr.po").open("rb") as file:
         return [one.id for one in read_po(file) if isinstance(one.id, str)]
+
+
+@pytest.mark.parametrize(
+    ("question", "folder", "wanted"),
+    [
+        ("Which Dutch rules judge both the start and the end of supply?", "nl", all),
+        ("Combien de règles françaises portent sur le début ou la fin de fourniture ?", "fr", any),
+    ],
+)
+def test_two_names_may_share_their_rest(house: House, question: str, folder: str, wanted: Any) -> None:
+    found = answers(house, question)[0].values
+    expected = [
+        rule.get("error_code") or rule["code"]
+        for rule in rules_of(folder)
+        if wanted(kind in rule["applies_to"] for kind in ("StartOfSupply", "EndOfSupply"))
+    ]
+    assert found == (len(expected),) if wanted is any else set(found) == set(expected)
+
+
+def test_what_is_written_short_is_no_smaller_condition(house: House) -> None:
+    """Without is not with; an error rule is no rule of any severity; what only one market has is not all it has."""
+    judging = [rule for rule in rules_of("dk") if "error_code" in rule]
+    lacking = {rule["error_code"] for rule in judging if "ebix" not in rule}
+    assert set(answers(house, "rules w/o ebix dk")[0].values) == lacking
+    errors = [r for r in rules_of("fr") if "error_code" in r and r.get("severity", "error") == "error"]
+    assert answers(house, "FR error rules total")[0].values == (len(errors),)
+    own = {rule["ebix"] for rule in rules_of("fr") if "ebix" in rule}
+    others = {rule["ebix"] for folder in ("be", "dk", "nl") for rule in rules_of(folder) if "ebix" in rule}
+    assert set(answers(house, "Which ebIX reasons are specific to France?")[0].values) == own - others
+
+
+@pytest.mark.parametrize(
+    "question", ["how many kinds does FR-P01 apply to", "Op hoeveel soorten is FR-P01 van toepassing?"]
+)
+def test_the_kinds_of_one_rule_are_counted(house: House, question: str) -> None:
+    (rule,) = [rule for rule in rules_of("fr") if rule.get("error_code") == "FR-P01"]
+    assert answers(house, question)[0].values == (len(rule["applies_to"]),)
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [
+        ("Is message 85 accepted?", "accepted"),
+        ("Is bericht 85 goedgekeurd?", "accepted"),
+        ("Le message 85 est-il rejeté ?", "rejected"),
+    ],
+)
+def test_whether_a_message_is_in_a_state_is_a_question_of_yes_or_no(house: House, question: str, state: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert plan == {"do": "why_message", "message": 85, "about": "state", "equals": state}

@@ -458,6 +458,9 @@ def _adjective(slots: Slots, one: Mention) -> bool:
 def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     """In force on a day, not in force, begun in a span, limited in time."""
     days = slots.asked.days
+    if days.known and _ending(slots):
+        where.update(on=None, off=None, since=None, until=None, changes=False)
+        return  # when they cease to hold is no condition: the days are left, and it is not understood
     about = slots.has("topic") and not days.known  # rules on a change of meter: the change is what they say
     began = bool(slots.take("intent", "began") if about else slots.take("intent", "began", "changed"))
     if days.since and days.until is None and slots.has("days"):
@@ -476,6 +479,19 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     where["off"] = day if off else None
     where["since"], where["until"] = (days.since, days.until) if began else (None, None)
     where["changes"] = (began and not where.get("code")) or dated
+
+
+ENDING = frozenset((
+    "end", "ends", "ended", "ending", "expire", "expires", "expired", "lapse", "lapses", "cease", "ceases", "finissent",
+    "expirent", "cessent", "eindigen", "eindigt", "verlopen", "vervallen", "aflopen", "vervalt",
+))  # fmt: skip
+"""Words for what ceases to hold."""
+
+
+def _ending(slots: Slots) -> bool:
+    """Whether it is asked what ceases to hold; the end of a supply is none of it."""
+    named = {place for one in slots.of("kind") for place in range(one.start, one.end)}
+    return any(token in ENDING and place not in named for place, token in enumerate(slots.asked.tokens))
 
 
 def without_markets(where: RuleFilter) -> RuleFilter:

@@ -125,20 +125,22 @@ def _coordinated(tokens: Sequence[str], found: Sequence[Match]) -> list[Match]:
     taken = {place for one in found if one.slot == "kind" for place in range(one.start, one.end)}
     more = []
     for one in kinds:
-        rest = [word for word in tokens[one.start + 1 : one.end] if word not in BETWEEN]
-        for place, token in enumerate(tokens):
-            before, between = tokens[max(place - NEAREST, 0) : place], tokens[place + 1 : one.start]
-            near = not JOINED.isdisjoint(before if place > one.start else between)
-            if place in taken or not near or abs(place - one.start) > 2 * NEAREST or len(token) < SHORTEST_STEM - 1:
-                continue
-            value = _with_rest(token, tuple(rest))
+        rest = tuple(word for word in tokens[one.start + 1 : one.end] if word not in BETWEEN)
+        for place in range(max(one.start - NEAREST, 0), min(one.end + NEAREST, len(tokens))):
+            between = tokens[place + 1 : one.start] if place < one.start else tokens[one.end : place]
+            joined = not JOINED.isdisjoint(between) and all(word in JOINED or is_question_word(word) or word in PLACED
+                                                            for word in between)  # fmt: skip
+            named = place < one.start or tokens[place - 1] in BETWEEN  # and the end; not: and end in 2026
+            value = _with_rest(tokens[place], rest) if joined and named and place not in taken else None
             if value is not None and value != one.value:
                 more.append(Match(place, place + 1, "kind", value))
     return more
 
 
-NEAREST = 4
-"""Words between a joining word and the first word of a name, at most."""
+NEAREST = 5
+"""Words between two names that share their rest, at most."""
+PLACED = frozenset(("but", "on", "both", "mais", "sur", "maar", "over"))
+"""Words that may stand there too, beside the smallest."""
 
 
 def _with_rest(first: str, rest: tuple[str, ...]) -> str | None:

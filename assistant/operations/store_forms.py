@@ -162,6 +162,10 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("state")
         slots.take("group", "rule")
         return (WhyMessage(message=id_, about="codes"),)
+    if slots.has("state") and not WHO.isdisjoint(slots.asked.tokens[:1]):
+        slots.take("state")
+        slots.take("severity")
+        return (WhyMessage(message=id_, about="history"),)
     if slots.take("intent", "state") or slots.has("state"):
         asked = slots.take("state")
         is_ = asked[0] if yes_no(slots) and len(asked) == 1 and not slots.has("not") else None
@@ -175,6 +179,12 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         return (WhyMessage(message=id_, about="codes"),)
     return (WhyMessage(message=id_),)
 
+
+THEN = frozenset(
+    ("before", "after", "then", "later", "avant", "apres", "puis", "ensuite", "daarna", "voordat", "nadat")
+)
+"""Words for one state of a message behind another."""
+WHO = frozenset(("who", "qui", "wie"))
 
 STATES_ASKED = frozenset(("states", "etats", "toestanden"))
 """States themselves are asked for."""
@@ -283,6 +293,9 @@ def _of_states(slots: Slots, thing: str) -> bool:
     if thing == "envelope" and slots.has("subject", "rule") and slots.has("field", "file"):
         return True  # files of rules
     tokens = set(slots.asked.tokens)
+    one_by_one = len(slots.values("state")) > 1 and bool(THEN & tokens) and not {"or", "ou", "of"} & tokens
+    if one_by_one and thing == "message":
+        return True  # rejected before they were accepted
     waited = slots.has("state", "quarantined") and slots.has("state", "accepted")
     meaning = slots.has("state") and bool(MEANING & tokens)
     which = thing == "request" and bool(STATES_ASKED & tokens) and not slots.has("number_is")

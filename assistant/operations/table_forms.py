@@ -7,7 +7,7 @@ from assistant.operations.family import Tables
 from assistant.operations.understanding import TELLING, Understood
 from assistant.operations.vocabulary import Match, english, matches, tokens_of
 
-NOT_THERE = ("code", "unknown_code", "prefix", "point", "message", "envelope", "request", "days")
+NOT_THERE = ("code", "unknown_code", "prefix", "point", "message", "envelope", "request", "days", "number_is")
 """What rules and store are asked by: a question with one of them is none on a table of the documentation."""
 
 SPOKEN = ("filler", "intent", "howto", "todo", "amount")

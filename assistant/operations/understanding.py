@@ -239,9 +239,14 @@ def _spell(got: Understood, lexicon: Lexicon) -> None:
         if place in known or token in _QUESTION_WORDS or token in named:
             continue
         word = meant(token)
-        if word not in (None, token) and token not in lexicon.spoken():
+        if word not in (None, token) and token not in lexicon.spoken() and _tells(str(word)):
             got.corrected[token] = word
             got.tokens[place] = word
+
+
+def _tells(word: str) -> bool:
+    """Whether a word tells something: what nothing knows is not read as one that is left out."""
+    return any(one.slot != "filler" for one in matches([word]))
 
 
 SHORTEST_PART = 4

@@ -352,7 +352,9 @@ def _glossed(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) ->
 
 LONGEST_GLOSSED = 4
 """Words before a name in brackets that may be what it names."""
-JOINING = frozenset(("of", "for", "de", "d", "du", "des", "la", "l", "van", "the", "voor"))
+JOINING = frozenset(
+    ("of", "for", "de", "d", "du", "des", "la", "l", "van", "the", "voor", "a", "an", "un", "une", "een")
+)
 HEADS = frozenset(("intent", "subject", "thing", "market", "code", "days", "number"))
 """Slots whose words ask, and are not what a name in brackets names."""
 

@@ -33,10 +33,11 @@ from energycomm.config import Config
 Form = Literal["number", "set", "value", "parts", "yes", "date", "state", "refusal", "unknown"]
 
 UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
-"""Written before the grammar, by somebody who did not write it; nobody develops with it."""
+"""Written by somebody who did not write the grammar; nobody develops with it."""
 
 DEVELOPMENT = tuple(
-    UNSEEN.with_name(f"worked_{name}.jsonl") for name in ("development", "consultants", "analysts", "colleagues")
+    UNSEEN.with_name(f"worked_{name}.jsonl")
+    for name in ("development", "consultants", "analysts", "colleagues", "retired", "newcomers")
 )
 """Those that the grammar was written with: a line has one gold and the ways in which it was asked."""
 

@@ -201,16 +201,18 @@ def _every(catalogue: Catalogue, by: Attribute) -> list[str]:
 
 def _note(catalogue: Catalogue, where: RuleFilter, found: Sequence[Rule], language: str) -> str:
     markets = [market for market in where.markets if market != COMMON]
+    judging = sum(rule.judges for rule in found)
+    told = say(language, "judging", n=judging, m=len(found) - judging) if 0 < judging < len(found) else ""
     if not found and len(where.kinds) == len(KINDS):
         widest = max(catalogue.rules, key=lambda rule: len(rule.applies_to))
         return say(language, "widest", code=widest.error_code or widest.code, n=len(widest.applies_to), of=len(KINDS))
     if not markets:
-        return ""
+        return told
     if where.shared:
         common = sum(rule.market == COMMON for rule in found)
-        return say(language, "with_shared", own=len(found) - common, n=common)
+        return f"{say(language, 'with_shared', own=len(found) - common, n=common)} {told}".strip()
     common = sum(judges(rule, markets) for rule in matching(catalogue, replace(where, markets=(COMMON,))))
-    return say(language, "shared", n=common) if common else ""
+    return f"{say(language, 'shared', n=common) if common else ''} {told}".strip()
 
 
 def rule_table(rules: Sequence[Rule]) -> Table:
@@ -395,6 +397,8 @@ def compare_answer(catalogue: Catalogue, plan: CompareRules, language: str) -> W
     names = [rule.error_code or rule.code for rule in sides]
     if plan.same is not None:
         return _same_answer(sides, plan.same, language)
+    if plan.severer and one.judges and other.judges:
+        return _severer_answer(sides, language)
     key = "compared" if differing else "compared_same"
     told = f"{names[0]}: {one.sentence} ({one.severity}) {names[1]}: {other.sentence} ({other.severity})"
     return Worked(
@@ -418,6 +422,17 @@ def _same_answer(sides: Sequence[Rule], field: Field, language: str) -> Worked:
         proofs=tuple(rule_proof(rule) for rule in sides),
         values=(same,),
     )
+
+
+def _severer_answer(sides: Sequence[Rule], language: str) -> Worked:
+    """Which of two rules rejects where the other only warns."""
+    first, second = sorted(sides, key=lambda rule: rule.severity != "error")
+    key = "severe_alike" if first.severity == second.severity else "severer"
+    sentence = say(
+        language, key, one=first.error_code, other=second.error_code, here=first.severity, there=second.severity
+    )
+    given = () if key == "severe_alike" else (first.error_code,)
+    return Worked(sentence=sentence, proofs=tuple(rule_proof(rule) for rule in sides), values=given)
 
 
 def changes_answer(

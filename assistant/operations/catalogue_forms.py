@@ -39,6 +39,8 @@ def rules(slots: Slots) -> Read:
     slots.take("intent", "distinct", "why", "life")
     if slots.has("subject", "ebix"):
         slots.take("intent", "occurred")
+    if slots.has("prefix"):
+        slots.take("subject", "list")
     if at is not None:
         slots.take("stored")
     if len(markets) == 2:
@@ -53,7 +55,21 @@ def rules(slots: Slots) -> Read:
     if at is None and where == RuleFilter() and head is None:
         return None
     plan = _asked(slots, where, head, at, lacking=lacking, two=len(markets) > 1)
-    return None if plan is None else (plan,)
+    return None if plan is None else _with_judging(plan)
+
+
+SAID_BY_JUDGES = ("set", "stage", "severity", "error_class", "ebix", "repair", "field", "code", "source")
+"""Restrictions that decide by themselves whether rules that judge nothing are meant."""
+
+
+def _with_judging(plan: Rules) -> tuple[Rules, ...]:
+    """A list of the rules on kinds of message is also given without those that judge nothing, and only say what is
+    done with a verdict."""
+    where = plan.where
+    decided = where.having or where.missing or where.unlike or any(getattr(where, one) for one in SAID_BY_JUDGES)
+    if plan.how != "list" or plan.by is not None or not where.kinds or decided:
+        return (plan,)
+    return plan, replace(plan, where=replace(where, having=("error_code",)))
 
 
 def _why(slots: Slots) -> bool:
@@ -89,7 +105,8 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
         return False
     if slots.has("thing", "access_point") or (slots.has("thing", "message") and not _kind_named(slots)):
         return False
-    if slots.has("intent", "occurred") and not (slots.has("field", "source") or slots.has("subject", "ebix")):
+    of_rules = slots.has("field", "source") or slots.has("subject", "ebix", "class", "set", "script")
+    if slots.has("intent", "occurred") and not of_rules:
         return False
     if at is not None:
         conditions = ("market", "kind", "class", "ebix_reason", "set", "stage", "direction", "file")

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Attribute, RuleFilter, Unlike
 from assistant.operations.slots import Asking, Slots
 from assistant.operations.topics import source_of, topic_of
@@ -61,6 +62,8 @@ ADJECTIVES = (
 
 ERRORS = (["errors"], ["erreurs"], ["fouten"])
 """Beside the word for rules: those that reject."""
+ERROR = (["error"], ["erreur"], ["fout"])
+"""Beside it even when there is one: error rules, règles d'erreur."""
 DATA = (["data"], ["donnees"], ["gegevens"], ["file"], ["files"])
 """Behind a message type: R15 data."""
 ARTICLES = ("a", "an", "un", "une", "een")
@@ -103,6 +106,7 @@ def mentions(slots: Slots) -> list[Mention]:
         before = slots.asked.tokens[one.start - 1] if one.start else ""
         by_each = one.start in each or (one.start - 1 in each and before not in ARTICLES)
         by_each = by_each and not (attribute == "repair" and _adjective_before(slots, one))
+        by_each = by_each and not _named_behind(slots, attribute, one)
         said = Mention(attribute, one.start, one.end, told or by_each)
         last = next(
             (m for m in found if m.attribute == attribute and said.start <= m.end and m.start <= said.end), None
@@ -113,6 +117,11 @@ def mentions(slots: Slots) -> list[Mention]:
         found.append(said)
     longer = {(one.start, one.end): one.end - one.start for one in found}
     return [one for one in found if not _within(one, longer)]
+
+
+def _named_behind(slots: Slots, attribute: Attribute, one: Match) -> bool:
+    """Whether the value of an attribute follows it: by the script swapped-digits is by that one, not by each."""
+    return any(value.start == one.end for slot in VALUES[attribute] for value in slots.of(slot))
 
 
 def _adjective_before(slots: Slots, one: Match) -> bool:
@@ -222,14 +231,16 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
             None if slots.has("severity") else "error"
         )  # the errors of a market are its rules that reject
         slots.take("group", "code")
-    nouns = [one for one in slots.of("group", "code") if slots.asked.tokens[one.start : one.end] in ERRORS]
+    nouns = [one for one in slots.of("group", "code") if _errors(slots, one)]
     if where["severity"] is None and nouns and not slots.has("severity"):
         where["severity"] = "error"
         slots.mark(nouns)
     together = where["shared"] or _together(slots)
-    if len(slots.values("market")) > 1 and slots.has("market", "common") and not together:
+    if len({*slots.values("market")} - {"all"}) > 1 and slots.has("market", "common") and not together:
         slots.take("intent", "both")  # of a market and of the common ones
     where["markets"] = tuple(one for one in markets_of(slots) if not (together and one == "common"))
+    if len(where["markets"]) > 1 and slots.has("ebix_reason"):
+        slots.take("intent", "both")  # what they share is named: rules of both with it
     _kinds(slots, where, deny=deny)
     named: tuple[tuple[str, str, Attribute | None], ...] = (
         ("error_class", "class", "class"), ("set", "set", "set"), ("repair", "script", "repair"),
@@ -254,6 +265,13 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     slots.mark(one for one in slots.of("field", "reads") if slots.asked.tokens[one.start] not in ("facts", "faits"))
     if not slots.has("state") or where["kinds"] or where["markets"]:
         slots.take("thing", "message")
+
+
+def _errors(slots: Slots, one: Match) -> bool:
+    """Whether a word is for the rules that reject: errors, or an error beside the word for rules."""
+    words = slots.asked.tokens[one.start : one.end]
+    beside = any(0 <= one.start - rule.end < BESIDE or rule.start == one.end for rule in slots.of("subject", "rule"))
+    return words in ERRORS or (beside and words in ERROR)
 
 
 def _together(slots: Slots) -> bool:
@@ -305,11 +323,13 @@ def _kinds(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     kinds = tuple(dict.fromkeys(one.value for one in named if one not in denied))
     where["kinds"] = tuple(KINDS) if every else kinds
     where["every"] = bool(every) or (len(kinds) > 1 and bool(slots.take("intent", "both")))
-    if where["markets"] and not kinds:
-        slots.take("only")
+    if where["markets"]:
+        slots.mark(_only_there(slots) if kinds else slots.of("only"))
     said = {"ne", "qu"} <= set(slots.asked.tokens) or {"ne", "que"} <= set(slots.asked.tokens)
     where["wide"] = where["narrow"] = None
-    where["alone"] = bool(kinds) and not where["severity"] and (bool(slots.take("only")) or said)
+    alone = [one for one in slots.of("only") if one.start not in slots.used]
+    where["alone"] = bool(kinds) and not where["severity"] and (bool(alone) or said)
+    slots.mark(alone)
     size, number = slots.of("number_is"), slots.of("number")
     counted = [one for one in slots.of("subject", "kind") if number and 0 <= one.start - number[0].end < BESIDE]
     single = [
@@ -324,6 +344,16 @@ def _kinds(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         least, most = bounds(slots)
         where["wide"], where["narrow"] = least, most
         slots.mark(counted)
+
+
+def _only_there(slots: Slots) -> list[Match]:
+    """Where "only" stands just before a market, with a small word between at most: alleen in België."""
+    markets = [one.start for one in slots.of("market")]
+    tokens = slots.asked.tokens
+    return [
+        one for one in slots.of("only")
+        if one.end in markets or (one.end + 1 in markets and is_question_word(tokens[one.end]))
+    ]  # fmt: skip
 
 
 def bounds(slots: Slots) -> tuple[int | None, int | None]:
@@ -428,8 +458,14 @@ def _adjective(slots: Slots, one: Mention) -> bool:
 def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     """In force on a day, not in force, begun in a span, limited in time."""
     days = slots.asked.days
+    if days.known and _ending(slots):
+        where.update(on=None, off=None, since=None, until=None, changes=False)
+        return  # when they cease to hold is no condition: the days are left, and it is not understood
     about = slots.has("topic") and not days.known  # rules on a change of meter: the change is what they say
     began = bool(slots.take("intent", "began") if about else slots.take("intent", "began", "changed"))
+    if days.since and days.until is None and slots.has("days"):
+        slots.take("only")
+        began = True  # those that hold since a day began on it or later
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
     today = bool(slots.take("intent", "today"))
     slots.take("field", "validity")
@@ -443,6 +479,19 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     where["off"] = day if off else None
     where["since"], where["until"] = (days.since, days.until) if began else (None, None)
     where["changes"] = (began and not where.get("code")) or dated
+
+
+ENDING = frozenset((
+    "end", "ends", "ended", "ending", "expire", "expires", "expired", "lapse", "lapses", "cease", "ceases", "finissent",
+    "expirent", "cessent", "eindigen", "eindigt", "verlopen", "vervallen", "aflopen", "vervalt",
+))  # fmt: skip
+"""Words for what ceases to hold."""
+
+
+def _ending(slots: Slots) -> bool:
+    """Whether it is asked what ceases to hold; the end of a supply is none of it."""
+    named = {place for one in slots.of("kind") for place in range(one.start, one.end)}
+    return any(token in ENDING and place not in named for place, token in enumerate(slots.asked.tokens))
 
 
 def without_markets(where: RuleFilter) -> RuleFilter:

@@ -152,11 +152,13 @@ class RuleField(Operation, tag="rule_field", frozen=True, kw_only=True):
 
 
 class CompareRules(Operation, tag="compare_rules", frozen=True, kw_only=True):
-    """What two rules say, side by side; with `same`, whether they have that field in common."""
+    """What two rules say, side by side; with `same`, whether they have that field in common; with `severer`, which of
+    them rejects where the other only warns."""
 
     one: Code
     other: Code
     same: Field | None = None
+    severer: bool = False
 
 
 class RuleChanges(Operation, tag="rule_changes", frozen=True, kw_only=True):
@@ -234,6 +236,8 @@ class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
 
     message: Number
     about: Literal["why", "freed", "state", "codes", "point", "history", "facts"] = "why"
+    equals: Text | None = None
+    """Asks yes or no: whether its state is this; `stuck` is any in which somebody has to act."""
 
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):
@@ -269,7 +273,7 @@ class Tables(Operation, tag="tables", frozen=True, kw_only=True):
     how: Literal["row", "list", "count"] = "row"
     default: bool = False
     number: bool = False
-    """Whether the default has to be a number: how long, how many."""
+    """Whether the default, or what is told, has to be a number: how long, how many."""
 
 
 class Versions(Operation, tag="versions", frozen=True, kw_only=True):

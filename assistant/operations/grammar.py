@@ -89,7 +89,14 @@ def is_none(asked: Understood) -> bool:
       asked: the question, taken apart.
     """
     told = {place for one in asked.found if one.slot == "todo" for place in range(one.start, one.end)}
-    return is_order(asked) or any(one.slot == "opinion" and one.start not in told for one in asked.found)
+    opinion = any(one.slot == "opinion" and one.start not in told for one in asked.found)
+    return is_order(asked) or opinion or _of_the_future(asked)
+
+
+def _of_the_future(asked: Understood) -> bool:
+    """Whether it asks what is to come: only of the validity of rules is that known."""
+    of_rules = asked.has("subject", "rule") or asked.has("code")
+    return asked.has("future") and not (of_rules and not asked.has("thing"))
 
 
 def is_order(asked: Understood) -> bool:

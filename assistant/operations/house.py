@@ -222,6 +222,7 @@ class House:
                 break
         if not read or not answers:
             return None
+        read, answers = _differing(read, answers)
         notes = [answers[-1].note]
         if asked.corrected:
             notes.append(say(language, "read_as", words=", ".join(asked.corrected.values())))
@@ -423,6 +424,16 @@ def _of_conditions(plan: Plan) -> bool:
     if isinstance(plan, family.RuleChanges):
         return plan.old is not None and plan.new is None  # compares the rules of today with stored ones
     return isinstance(plan, family.CompareRules)
+
+
+def _differing(plans: tuple[Plan, ...], answers: list[Worked]) -> tuple[tuple[Plan, ...], list[Worked]]:
+    """Readings and their answers without those of rules that find the same rules as one before."""
+    kept: list[tuple[Plan, Worked]] = []
+    for plan, answer in zip(plans, answers, strict=True):
+        same = any(answer.values == other.values for one, other in kept if isinstance(one, family.Rules))
+        if not (same and isinstance(plan, family.Rules) and plan.how == "list"):
+            kept.append((plan, answer))
+    return tuple(plan for plan, _ in kept), [answer for _, answer in kept]
 
 
 def _empty_guess(plan: Plan, found: Worked) -> bool:

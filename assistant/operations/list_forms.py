@@ -96,6 +96,7 @@ def _spread(slots: Slots, name: str | None) -> Read:
 def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ...], *, count: bool) -> Read:
     """The codes of a list, all, those of a day or about something; or one of them."""
     days = slots.days()
+    slots.take("percent")
     capitals = {word.casefold() for word in slots.asked.text.replace("?", " ").split() if word.isupper()}
     stranger = [
         place for place in slots.left()

@@ -33,6 +33,8 @@ PAGES = {
 ENOUGH = 0.7
 """Share of the words that an entry has to have to be about them."""
 MOST_FOUND = 5
+SHORTEST_VERB = 6
+"""Letters of a verb that a noun begins with: correction."""
 """Entries that words may find; more are no answer."""
 
 _ALARM = re.compile(r"### ([A-Z]+(?:_[A-Z]+)+)")
@@ -48,6 +50,7 @@ class Entry(Struct, frozen=True, kw_only=True):
       cells: head of a column -> what stands there.
       section: heading above.
       file, line: where.
+      shown: an example of it: its words count, and are not told.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     section: str
     file: str
     line: int
+    shown: str = ""
 
     @property
     def about(self) -> str:
@@ -115,7 +119,10 @@ def _sections(lines: list[str], page: str) -> list[Entry]:
                 told.append(below.strip())
             first = " ".join(part for part in told if part)
             name = line.removeprefix("### energycomm ").strip()
-            found.append(Entry(name=name, cells=(("about", first),), section="Commands", file=page, line=number))
+            rest = itertools.takewhile(lambda one: not one.startswith("#"), lines[number:])
+            shown = " ".join(one for one in rest if one.startswith(f"energycomm {name} "))
+            cells = (("about", first),)
+            found.append(Entry(name=name, cells=cells, section="Commands", file=page, line=number, shown=shown))
     return found
 
 
@@ -182,15 +189,23 @@ def _about(known: tuple[Entry, ...], words: str, hints: str) -> list[Entry]:
     scored = []
     for one in known:
         name = set(re.findall(r"[a-z0-9]+", plain(f"{one.name} {one.section}".replace("_", " "))))
-        text = set(re.findall(r"[a-z0-9]+", plain(one.about))) | name
-        there = [word for word in wanted if any(word == other or inflected(word, other) for other in text)]
-        hinted = [word for word in also if any(word == other or inflected(word, other) for other in text)]
-        twice = [word for word in (*there, *hinted) if any(word == o or inflected(word, o) for o in name)]
+        text = set(re.findall(r"[a-z0-9]+", plain(f"{one.about} {one.shown}"))) | name
+        there = [word for word in wanted if _has(text, word)]
+        hinted = [word for word in also if _has(text, word)]
+        twice = [word for word in (*there, *hinted) if _has(name, word)]
         if wanted and len(there) >= ENOUGH * len(wanted):
             scored.append((len(there) + len(hinted) + len(twice), one))
     best = max((score for score, _ in scored), default=0)
     found = [one for score, one in scored if score == best]
     return found if len(found) <= MOST_FOUND else []
+
+
+def _has(words: set[str], word: str) -> bool:
+    """Whether words have one, in some form of it: correct is the verb of correction."""
+    return any(
+        word == other or inflected(word, other) or (len(other) >= SHORTEST_VERB and word.startswith(other))
+        for other in words
+    )
 
 
 def _like(name: str, known: tuple[Entry, ...], language: str) -> str:

@@ -74,8 +74,12 @@ def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
     tokens = slots.asked.tokens
     sizes = {p for one in (*slots.of("amount"), *slots.of("english", "size")) for p in range(one.start, one.end)}
     left = [place for place in slots.left() if tokens[place] not in TELLING and place not in sizes]
+    told = {p for one in slots.of("state") for p in range(one.start, one.end)} if what == "command" else set()
+    told -= {p for one in slots.of("thing") for p in range(one.start, one.end)}
+    left = [place for place in left if place not in told] or left  # which state of things it lists is an option
     translated = _english(slots)
-    asking = {place for one in slots.of("subject") for place in range(one.start, one.end)}
+    asked = [one for one in slots.of("subject") if one.value != "list"]
+    asking = {place for one in asked for place in range(one.start, one.end)}
     hints = [place for place in range(len(tokens)) if place not in left and place not in asking]
     name = " ".join(filter(None, (translated.get(place, tokens[place]) for place in left)))
     hint = " ".join(filter(None, (translated.get(place, tokens[place]) for place in hints)))
@@ -102,6 +106,7 @@ def setting(slots: Slots) -> Read:
     """A setting, its default, its environment variable; how many there are."""
     about = bool(slots.take("subject", "setting"))
     default = bool(slots.take("intent", "default"))
+    slots.take("intent", "began")
     variable = bool(slots.take("subject", "variable"))
     slots.take("field", "set" if variable else "sentence")
     use = bool(slots.take("intent", "use"))
@@ -121,6 +126,8 @@ def setting(slots: Slots) -> Read:
     if sure or lone:
         scopes = slots.of("scope")
         places = {one.start for one in scopes}
+        verbs = {place for one in slots.of("filler") for place in range(one.start, one.end)}
+        lone = sorted(lone, key=lambda one: -one.start if one.start in verbs else -1000)  # names the database
         name = next((one for one in (*sure, *lone) if one.start not in places), (sure or lone)[0])
         scopes = [one for one in scopes if one.start != name.start]
         before = set(slots.used)
@@ -232,14 +239,27 @@ def word(slots: Slots) -> Read:
     names = slots.of("word")
     inside = any(slots.asked.tokens[one.start - 1] in ("in", "en") for one in names if one.start)
     if names and (about or (meant and not inside)):
-        longest = max(names, key=lambda one: one.end - one.start)
+        tokens = slots.asked.tokens  # as it is written before what it is called elsewhere: PRM
+        longest = max(names, key=lambda one: (one.end - one.start, tokens[one.start] in one.value.casefold()))
         slots.mark([longest])
         slots.take("intent", "list")
         return (Manual(what="word", name=longest.value),)
+    if meant and not names and (short := _abbreviation(slots)):
+        return (Manual(what="word", how="find", name=short),)
     if about and not names:
         slots.take("intent", "list")
         return (Manual(what="word", how="count" if slots.take("intent", "count") else "list"),)
     return None
+
+
+def _abbreviation(slots: Slots) -> str:
+    """The only word that is left, written in capitals: it may stand in the glossary beside another word."""
+    left = slots.left()
+    capitals = {token.casefold() for token in re.findall(r"\b[A-Z]{3,6}\b", slots.asked.text)}
+    if len(left) != 1 or slots.asked.tokens[left[0]] not in capitals:
+        return ""
+    slots.used |= set(left)
+    return slots.asked.tokens[left[0]]
 
 
 def kernel_field(slots: Slots) -> Read:

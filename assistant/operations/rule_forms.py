@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from assistant.operations.conditions import markets_of
-from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField
+from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField, RuleFilter, Rules
 from assistant.operations.slots import Read, Slots, yes_no
 
 
@@ -21,6 +21,12 @@ def compare(slots: Slots) -> Read:
         slots.take("intent", "exists", "both", "why")
         slots.take("class")
         return (CompareRules(one=codes[0], other=codes[1], same=same),)
+    if slots.take("severer"):
+        slots.take("field", "severity")
+        slots.take("subject", "rule")
+        slots.take("severity")
+        slots.take("intent", "list", "exists")
+        return (CompareRules(one=codes[0], other=codes[1], severer=True),)
     slots.take("intent", "compare", "list", "both")
     slots.take("each")
     slots.take("than")
@@ -70,12 +76,26 @@ def one_rule(slots: Slots) -> Read:
     if slots.take("todo"):
         slots.take("intent", "list")
         return (RuleField(code=code, fields=("sentence", "class", "repair", "comment")),)
+    if slots.has("intent", "count") and slots.has("field", "kinds") and not slots.has("kind"):
+        slots.take("intent", "count")
+        slots.take("field", "kinds")
+        slots.take("subject", "kind")
+        slots.take("group", "kind")
+        slots.take("thing", "message")
+        return (Rules(where=RuleFilter(code=code), how="count_groups", by="kind"),)
     in_force = _in_force(slots, code)
     if in_force is not None:
         return in_force
     applies = _applies(slots, code)
     if applies is not None:
         return applies
+    if _either(slots):
+        slots.take("severity")
+        slots.take("field", "severity")
+        slots.take("group", "code")
+        slots.take("only")
+        slots.take("intent", "list", "exists")
+        return (RuleField(code=code, fields=("severity",)),)  # an error, or only a warning
     equal = _equal(slots, code) if asks else None
     if equal is not None:
         return equal
@@ -87,6 +107,17 @@ def one_rule(slots: Slots) -> Read:
     if slots.take("repair") and not slots.has("field", "repair"):
         return (RuleField(code=code, fields=("repair",)),)
     return (RuleField(code=code, fields=_fields(slots)),)
+
+
+OR = frozenset(("or", "ou", "of"))
+ERRORS = frozenset(("error", "erreur", "fout", "rejects", "reject", "rejette", "weigert"))
+
+
+def _either(slots: Slots) -> bool:
+    """Whether it is asked which of error and warning a rule is."""
+    tokens = set(slots.asked.tokens)
+    refuses = slots.has("severity", "error") or bool(tokens & ERRORS)
+    return slots.has("severity", "warning") and refuses and bool(tokens & OR) and not slots.has("class")
 
 
 def _in_force(slots: Slots, code: str) -> Read:

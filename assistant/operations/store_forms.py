@@ -20,6 +20,7 @@ from assistant.operations.family import (
     WhyMessage,
 )
 from assistant.operations.slots import Read, Slots, ranks, yes_no
+from assistant.operations.vocabulary import Match
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
     ENVELOPE_STATES,
@@ -57,9 +58,20 @@ BRIEF = 5
 """Words of a question that asks what is wrong with a number: it can only be that of a message."""
 
 
+EXPLAINED = ("explain", "explique", "expliquez", "expliquer", "leg", "verklaar")
+"""Beginnings of a wish to be told why."""
+
+
 def message(slots: Slots) -> Read:
     """One message by its number: why it is as it is, what freed it, its history, its access point."""
     id_ = _numbered(slots)
+    if id_ is not None and slots.has("state") and not {*EXPLAINED}.isdisjoint(slots.asked.tokens):
+        slots.take("field", "sentence")
+        slots.take("state")
+        slots.take("severity")
+        slots.take("thing", "message")
+        slots.take("intent", "why", "list")
+        return (WhyMessage(message=id_),)
     return None if id_ is None else _of_its_past(slots, id_) or _of_its_state(slots, id_)
 
 
@@ -150,9 +162,14 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("state")
         slots.take("group", "rule")
         return (WhyMessage(message=id_, about="codes"),)
-    if slots.take("intent", "state") or slots.has("state"):
+    if slots.has("state") and not WHO.isdisjoint(slots.asked.tokens[:1]):
         slots.take("state")
-        return (WhyMessage(message=id_, about="state"),)
+        slots.take("severity")
+        return (WhyMessage(message=id_, about="history"),)
+    if slots.take("intent", "state") or slots.has("state"):
+        asked = slots.take("state")
+        is_ = asked[0] if yes_no(slots) and len(asked) == 1 and not slots.has("not") else None
+        return (WhyMessage(message=id_, about="state", equals=is_),)
     if slots.has("subject", "code", "rule") or slots.has("group", "code"):
         slots.take("subject", "code", "rule")
         slots.take("group", "code", "rule")
@@ -162,6 +179,12 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         return (WhyMessage(message=id_, about="codes"),)
     return (WhyMessage(message=id_),)
 
+
+THEN = frozenset(
+    ("before", "after", "then", "later", "avant", "apres", "puis", "ensuite", "daarna", "voordat", "nadat")
+)
+"""Words for one state of a message behind another."""
+WHO = frozenset(("who", "qui", "wie"))
 
 STATES_ASKED = frozenset(("states", "etats", "toestanden"))
 """States themselves are asked for."""
@@ -270,6 +293,9 @@ def _of_states(slots: Slots, thing: str) -> bool:
     if thing == "envelope" and slots.has("subject", "rule") and slots.has("field", "file"):
         return True  # files of rules
     tokens = set(slots.asked.tokens)
+    one_by_one = len(slots.values("state")) > 1 and bool(THEN & tokens) and not {"or", "ou", "of"} & tokens
+    if one_by_one and thing == "message":
+        return True  # rejected before they were accepted
     waited = slots.has("state", "quarantined") and slots.has("state", "accepted")
     meaning = slots.has("state") and bool(MEANING & tokens)
     which = thing == "request" and bool(STATES_ASKED & tokens) and not slots.has("number_is")
@@ -309,6 +335,10 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if slots.has("gateway"):
         slots.take("thing", "message")
         return "incident", False
+    at_point = slots.has("point") and any(slots.has(slot) for slot in ("kind", "type", "state"))
+    if "access_point" in things and "message" not in things and at_point:
+        slots.take("thing", "access_point")
+        return "message", True  # the point is named: what came for it is counted
     grouped = slots.has("number_is") or slots.has("intent", "top", "bottom", "average")
     if "message" in things or ("access_point" in things and (slots.has("state") or slots.has("code") or grouped)):
         slots.take("thing", "message")
@@ -341,7 +371,10 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
 
 
 def _group(slots: Slots, thing: str) -> StoreGroup | None:
-    groups = [one for one in slots.values("group") if one in get_args(StoreGroup)]
+    valued = _beside_value(slots)
+    slots.mark(valued)
+    kept = [one.value for one in slots.of("group") if one not in valued and one.value in get_args(StoreGroup)]
+    groups = list(dict.fromkeys(kept))
     spread = slots.has("intent", "top", "bottom", "average") or slots.has("number_is")
     coded = slots.has("code") or slots.has("gateway")
     slots.take("stored")
@@ -383,6 +416,20 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
             slots.take("field", "kinds")
         slots.take("field", "markets", "class")
     return found  # type: ignore[return-value]
+
+
+BESIDE: dict[str, str] = {"type": "type", "kind": "kind", "state": "state", "class": "class", "market": "market"}
+"""Groups -> the slot of their values."""
+
+
+def _beside_value(slots: Slots) -> list[Match]:
+    """Words for a group whose value follows: of type R151 are those of that type, and not each type."""
+    each = {place for one in slots.of("each") for place in (one.start, one.end)}
+    return [
+        one for one in slots.of("group")
+        if one.start not in each
+        and any(value.start == one.end for value in slots.of(BESIDE.get(one.value, "nothing")))
+    ]  # fmt: skip
 
 
 def _points_counted(slots: Slots) -> bool:

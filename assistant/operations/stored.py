@@ -532,7 +532,7 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
         return Worked(sentence=text, proofs=(proof,), values=(told.access_point,))
     if plan.about == "facts":
         at = times.to_the_minute(told.received_at)
-        envelope = found.origin.envelope_id if found.origin else "-"
+        envelope = f"{found.origin.envelope_id} ({found.origin.envelope})" if found.origin else "-"
         text = say(language, "facts", at=at, market=told.market, envelope=envelope, **facts)
         return Worked(sentence=text, proofs=(proof,), values=(told.kind, told.type, told.market, at))
     if plan.about == "freed":
@@ -550,12 +550,15 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
     if waits:
         until = times.day(found.waits_until, told.market) or "-"
         sentence = say(language, "waits", what=waits, until=until, **facts)
-        values: tuple[str, ...] = (waits,)
+        values: tuple[Any, ...] = (waits,)
     else:
         listed = ", ".join(codes) or say(language, "no_error")
         sentence, values = say(language, "why", codes=listed, **facts), codes or (told.state,)
     if plan.about == "state":
         values = (told.state,)
+    if plan.equals:
+        holds = told.state == plan.equals or (plan.equals == "stuck" and told.state in STUCK)
+        sentence, values = f"{say(language, 'yes' if holds else 'no')} {sentence}", (holds,)
     rows = tuple(
         (one.error_code, one.rule, one.field, one.value or "", one.comment_fr if language == "fr" else one.comment)
         for one in current

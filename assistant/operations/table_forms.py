@@ -7,7 +7,7 @@ from assistant.operations.family import Tables
 from assistant.operations.understanding import TELLING, Understood
 from assistant.operations.vocabulary import Match, english, matches, tokens_of
 
-NOT_THERE = ("code", "unknown_code", "point", "message", "envelope", "request", "days")
+NOT_THERE = ("code", "unknown_code", "prefix", "point", "message", "envelope", "request", "days", "number_is")
 """What rules and store are asked by: a question with one of them is none on a table of the documentation."""
 
 SPOKEN = ("filler", "intent", "howto", "todo", "amount")
@@ -49,7 +49,12 @@ def in_tables(asked: Understood) -> tuple[Tables, ...]:
     if default:
         return (row, Tables(words=told, spare=spared)) if number else (row,)
     listed = Tables(words=told, spare=spared, how="count" if count else "list")
-    return (listed, Tables(words=told, spare=spared, default=True, number=True), row) if count else (listed, row)
+    if count:
+        numbered = Tables(words=told, spare=spared, number=True)
+        return listed, Tables(words=told, spare=spared, default=True, number=True), numbered
+    one_word = len(set(words) - set(spare)) == 1
+    defined = asked.has("field") or asked.has("intent", "use") or asked.has("subject", "glossary")
+    return (listed, row) if defined or not one_word else (listed,)
 
 
 def _words(asked: Understood) -> tuple[list[str], list[str]]:

@@ -147,13 +147,16 @@ def table_answer(known: tuple[Row, ...], plan: Tables, language: str) -> Worked 
     asked, spare = words_of(plan.words), frozenset(words_of(plan.spare))
     if plan.how != "row":
         return _listed(known, frozenset(asked), spare, plan.how, language)
-    found = _meant(_numbered(known) if plan.number else known, asked, spare, plan.default)
+    numbered = plan.number and plan.default
+    found = _meant(_numbered(known) if numbered else known, asked, spare, plan.default)
     if not found:
         return None
     lines, values = [], []
     for one in found:
         head, value = _cell(one, asked, plan.default)
         told = value or "; ".join(cell for _, cell in one.cells[1:] if cell)
+        if plan.number and not any(sign.isdigit() for sign in told):
+            return None  # how many: without a number it is no answer
         lines.append(say(language, "entry", name=one.cells[0][1] + (f", {head}" if head else ""), about=told))
         values.append(told.strip("`"))
     table = Table(columns=("", ""), rows=found[0].cells) if len(found) == 1 else None

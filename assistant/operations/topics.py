@@ -46,6 +46,7 @@ def source_of(slots: Slots, rule: int | None) -> str | None:
         return None
     slots.mark(sources)
     slots.take("topic")
+    slots.take("subject", "flow")
     slots.used |= set(words)
     return " ".join(names.get(place, tokens[place]) for place in words)
 

@@ -60,6 +60,13 @@ TELLING = frozenset(
 """Small words that change what is asked: an operation has to take them."""
 
 
+SHORTHAND = {"w/o": "without", "w/": "with", "excl.": "excluding", "incl.": "including"}
+"""What is written short, and means a condition."""
+_SHORT = re.compile(r"(?i)(?<![\w/])(?:w/o|w/|excl\.|incl\.)(?!\w)")
+
+_MODAL = frozenset(("may", "must", "can", "should", "shall", "will", "would", "could", "might", "to"))
+"""Words with which a last "be" is a verb, and no country."""
+
 TYPE_LISTS = ("flow", "message", "document")
 """Code lists that name the message types of a market."""
 
@@ -199,12 +206,12 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
       lexicon: names of the catalogue and the documentation.
       today: the day it is asked.
     """
-    text = " ".join(question.split())
+    text = _SHORT.sub(lambda one: SHORTHAND[one[0].casefold()], " ".join(question.split()))
     if not text or len(text) > LONGEST or not any(letter.isalpha() for letter in text):
         return None
     got = Understood(text=text, language="en", markets=lexicon.markets, spoken=lexicon.spoken)
     names: list[list[tuple[str, str]]] = []
-    left = _names(_numbers(text, names), names, lexicon)
+    left = _names(_numbers(_glossed(text, names, lexicon), names), names, lexicon)
     # Codes are of no language: the BE of BE-P01 is no English word.
     day_first = detect(left) in ("fr", "nl")
     periods = [one.value for one in matches(tokens_of(left)) if one.slot == "period"]
@@ -213,8 +220,13 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     _spell(got, lexicon)
     _decompose(got, lexicon)
     phrased = _apart(_sized(matches(got.tokens), got.tokens), got.tokens)
-    got.found = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
-    got.language = language_of(got.tokens, got.found, _SMALL)
+    named = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
+    got.found = _unglossed(named, got.tokens)
+    spoken, said = got.tokens, got.found
+    if any(got.has(slot) for slot in ("message", "envelope", "request")):
+        spoken = tokens_of(text)  # bericht 6 was taken out as a number with an English word beside it
+        said = matches(spoken)
+    got.language = language_of(spoken, said, _SMALL)
     return got
 
 
@@ -227,9 +239,14 @@ def _spell(got: Understood, lexicon: Lexicon) -> None:
         if place in known or token in _QUESTION_WORDS or token in named:
             continue
         word = meant(token)
-        if word not in (None, token) and token not in lexicon.spoken():
+        if word not in (None, token) and token not in lexicon.spoken() and _tells(str(word)):
             got.corrected[token] = word
             got.tokens[place] = word
+
+
+def _tells(word: str) -> bool:
+    """Whether a word tells something: what nothing knows is not read as one that is left out."""
+    return any(one.slot != "filler" for one in matches([word]))
 
 
 SHORTEST_PART = 4
@@ -285,6 +302,10 @@ def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Ma
              or (place and tokens[place - 1] in ("code", "codes") and token not in _QUESTION_WORDS))
     ]  # fmt: skip
     for one in phrased:
+        setting = lexicon.settings.get(one.value.replace(" ", "_")) if one.slot == "english" else None
+        if setting and "_".join(tokens[one.start : one.end]) != setting:
+            found.append(Match(one.start, one.end, "setting", setting))  # base de données is the setting database
+    for one in phrased:
         # An envelope is the same in every language.
         name = (
             lexicon.glossary.get(english().get((one.slot, one.value), "")) if one.slot in ("thing", "state") else None
@@ -309,6 +330,51 @@ def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Ma
     return found
 
 
+_GLOSS = re.compile(r"\(\s*`?([\w-]+)`?\s*\)")
+"""A name in brackets says what the words before it mean: unité de courbe (curve_unit)."""
+
+
+def _glossed(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> str:
+    """Names in brackets, taken out of the text."""
+    known = (("list", lexicon.lists), ("kind", _KINDS), ("setting", lexicon.settings), ("set", _SETS),
+             ("class", _CLASSES), ("script", lexicon.repairs))  # fmt: skip
+
+    def name(found: re.Match[str]) -> str:
+        low = found[1].lower()
+        hit = next(((slot, words[low]) for slot, words in known if low in words), None)
+        if hit is None:
+            return found.group()
+        names.append([hit, ("gloss", hit[1])])
+        return f" §{len(names) - 1} "
+
+    return _GLOSS.sub(name, text.replace("§", " "))
+
+
+LONGEST_GLOSSED = 4
+"""Words before a name in brackets that may be what it names."""
+JOINING = frozenset(
+    ("of", "for", "de", "d", "du", "des", "la", "l", "van", "the", "voor", "a", "an", "un", "une", "een")
+)
+HEADS = frozenset(("intent", "subject", "thing", "market", "code", "days", "number"))
+"""Slots whose words ask, and are not what a name in brackets names."""
+
+
+def _unglossed(found: list[Match], tokens: list[str]) -> list[Match]:
+    """What was found, but for the words just before a name in brackets: they are what it names."""
+    asking = [one for one in found if one.slot in HEADS and one.value != "glossary"]
+    heads = {place for one in asking for place in range(one.start, one.end)}
+    told: set[int] = set()
+    for end in {one.start for one in found if one.slot == "gloss"}:
+        within = {p for one in found if one.end == end and one.slot not in HEADS for p in range(one.start, end)}
+        for place in range(end - 1, max(end - 1 - LONGEST_GLOSSED, -1), -1):
+            small = tokens[place] not in JOINING and is_question_word(tokens[place])
+            if place not in within and (place in heads or small):
+                break
+            told.add(place)
+    kept = [one for one in found if one.slot != "gloss" and not told & set(range(one.start, one.end))]
+    return [*kept, *(Match(place, place + 1, "filler", "") for place in sorted(told))]
+
+
 def _numbers(text: str, names: list[list[tuple[str, str]]]) -> str:
     """What is recognised by its form alone, taken out of the text."""
 
@@ -319,7 +385,7 @@ def _numbers(text: str, names: list[list[tuple[str, str]]]) -> str:
 
         return pattern.sub(name, left)
 
-    left = taken("file", _FILE, text.replace("§", " "))
+    left = taken("file", _FILE, text)
     left = taken("exit_code", _EXIT, left)
     left = taken("point", _POINT, left)
     left = taken("envelope", _ENVELOPE, left, "envelope")
@@ -368,7 +434,9 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         for slot, known in written if "_" in word or "-" in word or "." in word or "`" in text else ():
             if low in known and not (slot == "pointed" and hits):
                 hits.append((slot, known[low]))
-        if word in markets or (word.upper() in markets and not is_question_word(low)):
+        ended = found.end() == len(found.string.rstrip(" ?.!")) or found.start() == 0
+        alone = ended and _MODAL.isdisjoint(found.string.lower().split())
+        if word in markets or (word.upper() in markets and (alone or not is_question_word(low))):
             hits.append(("market", word.upper()))
         head, _, tail = word.partition("-")
         if tail.isalpha() and head.lower() in sets:

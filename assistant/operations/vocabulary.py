@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import resources
@@ -20,11 +20,15 @@ ENDINGS = frozenset(("", "s", "es", "e", "ed", "d", "ing", "er", "ent", "ee", "e
 """Endings of plurals and inflections in the three languages: rule and rules, rejet and rejets, wacht and wachten."""
 
 BETWEEN = frozenset((
-    "the", "a", "an", "our", "still", "yet", "already", "ever",
+    "the", "a", "an", "our", "still", "yet", "already", "ever", "s",
     "le", "la", "les", "l", "un", "une", "notre", "nos", "encore", "toujours", "deja",
     "de", "het", "een", "onze", "nog", "steeds", "al", "reeds",
 ))  # fmt: skip
 """Small words that may stand inside a phrase: attendent encore une réponse."""
+
+TURNED = ("kind", "list", "class", "subject")
+"""Slots whose English names are also said with their last word in front: a charge of the grid is a grid charge."""
+TURNING = ("of", "for")
 
 SHORTEST_STEM = 4
 SHORTEST_TYPO = 5
@@ -103,6 +107,8 @@ def _matches(tokens: tuple[str, ...]) -> tuple[Match, ...]:
             if end and not (token in _general() and phrase.words[0] != token and phrase.words[0].isalpha()):
                 exact = phrase.words == tuple(tokens[at:end])
                 candidates.append((-len(phrase.words), not exact, at, end, phrase))
+    for at, token in enumerate(tokens[1:-1], start=1):
+        candidates += _turned(tokens, at) if token in TURNING else ()
     found: list[Match] = []
     taken: dict[str, set[int]] = {}
     for _, _, at, end, phrase in sorted(candidates, key=lambda one: one[:3]):
@@ -110,7 +116,69 @@ def _matches(tokens: tuple[str, ...]) -> tuple[Match, ...]:
         if not places & taken.setdefault(phrase.slot, set()):
             taken[phrase.slot] |= places
             found.append(Match(at, end, phrase.slot, phrase.value, phrase.languages))
-    return tuple(sorted(found))
+    more = _coordinated(tokens, found)
+    named = {one.start for one in more}
+    return tuple(sorted([*(one for one in found if one.slot != "intent" or one.start not in named), *more]))
+
+
+JOINED = frozenset(("and", "or", "not", "et", "ou", "ni", "pas", "en", "of", "niet", "noch"))
+"""Words that join two names whose rest is said once: the start and the end of supply."""
+
+
+def _coordinated(tokens: Sequence[str], found: Sequence[Match]) -> list[Match]:
+    """Kinds of message of which only the first word is said beside another one with the same rest."""
+    kinds = [one for one in found if one.slot == "kind" and one.end - one.start > 1]
+    taken = {place for one in found if one.slot == "kind" for place in range(one.start, one.end)}
+    more = []
+    for one in kinds:
+        rest = tuple(word for word in tokens[one.start + 1 : one.end] if word not in BETWEEN)
+        for place in range(max(one.start - NEAREST, 0), min(one.end + NEAREST, len(tokens))):
+            between = tokens[place + 1 : one.start] if place < one.start else tokens[one.end : place]
+            joined = not JOINED.isdisjoint(between) and all(word in JOINED or is_question_word(word) or word in PLACED
+                                                            for word in between)  # fmt: skip
+            named = place < one.start or tokens[place - 1] in BETWEEN  # and the end; not: and end in 2026
+            value = _with_rest(tokens[place], rest) if joined and named and place not in taken else None
+            if value is not None and value != one.value:
+                more.append(Match(place, place + 1, "kind", value))
+    return more
+
+
+NEAREST = 5
+"""Words between two names that share their rest, at most."""
+PLACED = frozenset(("but", "on", "both", "mais", "sur", "maar", "over"))
+"""Words that may stand there too, beside the smallest."""
+
+
+def _with_rest(first: str, rest: tuple[str, ...]) -> str | None:
+    """The kind whose name is a word and a rest."""
+    return next(
+        (
+            one.value for one in phrases()
+            if one.slot == "kind" and _same(one.words[0], first)
+            and len(told := [word for word in one.words[1:] if word not in BETWEEN]) == len(rest)
+            and all(map(_same, told, rest))
+        ),
+        None,
+    )  # fmt: skip
+
+
+def _turned(tokens: Sequence[str], at: int) -> Iterator[tuple[int, bool, int, int, Phrase]]:
+    """Names of more than one word whose last word stands before an "of" at a place, and whose others behind it."""
+    for phrase in _by_last().get(tokens[at - 1][:1], ()):
+        *front, last = phrase.words
+        end = _end(("", *front), tokens, at) if _same(last, tokens[at - 1]) else 0
+        if end and not "".join(tokens[end : end + 1]).startswith("§"):  # the status of request 1 is that of one
+            yield -len(phrase.words) - 1, False, at - 1, end, phrase
+
+
+@lru_cache(maxsize=1)
+def _by_last() -> dict[str, tuple[Phrase, ...]]:
+    """Names of more than one English word by the first letter of their last one."""
+    found: dict[str, list[Phrase]] = {}
+    for phrase in phrases():
+        if phrase.slot in TURNED and "en" in phrase.languages and len(phrase.words) > 1:
+            found.setdefault(phrase.words[-1][:1], []).append(phrase)
+    return {letter: tuple(some) for letter, some in found.items()}
 
 
 @lru_cache(maxsize=1)
@@ -125,7 +193,7 @@ def _end(words: Sequence[str], tokens: Sequence[str], at: int, *, gaps: bool = T
     for word in words:
         while gaps and at < place < len(tokens) and tokens[place] in BETWEEN and not _same(word, tokens[place]):
             place += 1
-        if place >= len(tokens) or not _same(word, tokens[place]):
+        if place >= len(tokens) or (word and not _same(word, tokens[place])):
             return 0
         place += 1
     return place

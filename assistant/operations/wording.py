@@ -46,6 +46,11 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Sont comptées les règles du dossier propre au marché ; {n} règles communes jugent aussi ses messages.",
         "Geteld zijn de regels in de eigen map van de markt; {n} gemeenschappelijke beoordelen haar berichten ook.",
     ),
+    "judging": (
+        "{n} of them judge a message, {m} say what is done with a verdict.",
+        "{n} d'entre elles jugent un message, {m} disent ce qui est fait d'un verdict.",
+        "{n} daarvan beoordelen een bericht, {m} zeggen wat er met een oordeel gebeurt.",
+    ),
     "with_shared": (
         "Rules of the markets' own folders: {own}; common rules that judge their messages too: {n}.",
         "Règles du dossier propre : {own} ; règles communes qui jugent aussi ces messages : {n}.",
@@ -88,6 +93,16 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "{one} and {other} say the same.",
         "{one} et {other} disent la même chose.",
         "{one} en {other} zeggen hetzelfde.",
+    ),
+    "severer": (
+        "The severer one is {one} ({here}); {other} is a {there}.",
+        "La plus grave est {one} ({here}) ; {other} : {there}.",
+        "De zwaarste is {one} ({here}); {other}: {there}.",
+    ),
+    "severe_alike": (
+        "{one} and {other} are of the same severity: {here}.",
+        "{one} et {other} sont de la même gravité : {here}.",
+        "{one} en {other} zijn even zwaar: {here}.",
     ),
     "changes": (
         "{n} change(s) of the rules and code lists {when}.",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assistant.evaluation.worked import UNSEEN, Given, Question, catalogue, questions, right
+from assistant.evaluation.worked import DEVELOPMENT, UNSEEN, Given, Question, catalogue, questions, right
 from energycomm.config import Config
 from energycomm.eis.database import opened
 from energycomm.eis.migrations import upgrade
@@ -28,9 +28,12 @@ def known(project_root: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
+RETIRED = next(path for path in DEVELOPMENT if path.stem == "worked_retired")
+
+
 @pytest.fixture(scope="module")
-def asked(project_root: Path, known: sqlite3.Connection, tmp_path_factory: pytest.TempPathFactory) -> list[Question]:
-    """The questions over a store of the fixtures."""
+def store(project_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    """A store of the fixtures."""
     path = tmp_path_factory.mktemp("worked") / "eis.db"
     url = f"sqlite:///{path}"
     with opened(url) as engine:
@@ -41,27 +44,34 @@ def asked(project_root: Path, known: sqlite3.Connection, tmp_path_factory: pytes
             file for market in ("fr", "nl", "be") for file in sorted((project_root / "fixtures" / market).iterdir())
         ]
         total(gateway.inbound.take([file for file in files if file.is_file()], "test"))
-    store = sqlite3.connect(path)
-    found = list(questions(UNSEEN, known, store))
-    store.close()
-    return found
+    connection = sqlite3.connect(path)
+    yield connection
+    connection.close()
 
 
-def test_there_are_150_questions_of_every_kind_in_three_languages(asked: list[Question]) -> None:
+def test_there_are_150_questions_of_every_kind_in_three_languages(
+    known: sqlite3.Connection, store: sqlite3.Connection
+) -> None:
+    asked = list(questions(UNSEEN, known, store))
     assert len(asked) == len({one.text for one in asked}) == 150
     assert set(Counter(one.language for one in asked)) == {"en", "fr", "nl"}
     assert Counter(one.kind for one in asked)["refusal"] >= 20
 
 
-def test_every_question_has_gold_and_those_to_refuse_have_none(asked: list[Question]) -> None:
-    for one in asked:
+@pytest.mark.parametrize("path", [UNSEEN, RETIRED], ids=["unseen", "retired"])
+def test_every_question_has_gold_and_those_to_refuse_have_none(
+    path: Path, known: sqlite3.Connection, store: sqlite3.Connection
+) -> None:
+    for one in questions(path, known, store):
         assert bool(one.gold) == (one.form not in REFUSED), one.id
         assert one.empty or one.form in REFUSED or any(one.gold), one.id
 
 
-def test_the_gold_is_what_a_person_counts_in_the_files(project_root: Path, asked: list[Question]) -> None:
+def test_the_gold_is_what_a_person_counts_in_the_files(
+    project_root: Path, known: sqlite3.Connection, store: sqlite3.Connection
+) -> None:
     """Counted by searching the text of the files, without reading YAML."""
-    named = {one.id: one for one in asked}
+    named = {one.id: one for one in questions(RETIRED, known, store)}
     text = (project_root / "rules/be/charges.yaml").read_text(encoding="utf-8")
     assert named["field-16"].gold[0] == {text.split("code: be-tax-rate-known\n")[1].split("error_code: ")[1].split()[0]}
     every = "".join(path.read_text(encoding="utf-8") for path in (project_root / "rules").glob("*/*.yaml"))

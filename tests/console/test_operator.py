@@ -159,7 +159,7 @@ def run(house: House, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 def window(browser: Any, **options: Any) -> Any:
-    """A window of somebody's own, as patient as `until`: what a page waits for is done by a daemon that has to start."""
+    """A window of somebody, as patient as `until`: what a page waits for is done by a daemon that has to start."""
     context = browser.new_context(locale="en-GB", **options)
     context.set_default_timeout(120_000)
     return context.new_page()

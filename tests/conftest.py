@@ -14,14 +14,11 @@ import structlog
 from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 
-from energycomm.engine.catalogue import Catalogue
-from energycomm.engine.folder import load_catalogue
 from energycomm.masking import forget_secrets
-from energycomm.pipeline import gateway
 from tests.machine import lacks
-from tests.pipeline.desk import shipped_rules
+from tests.once import made_once
 from tests.postgres import PostgresServer, running
-from tests.stores import make_store
+from tests.stores import MADE, make_store
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSISTANT = ROOT / "tests" / "assistant"
@@ -92,15 +89,9 @@ def _plain_log() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _rules_read_once() -> Iterator[None]:
-    """A gateway reads the rules and judges every example: most of a second, and the same for each of these tests."""
-
-    def read(folder: Path, *, check_examples: bool = True) -> Catalogue:
-        shipped = folder.resolve() == ROOT / "rules"
-        return shipped_rules() if shipped else load_catalogue(folder, check_examples=check_examples)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gateway, "load_catalogue", read)
+def _made_once() -> Iterator[None]:
+    """What is the same for all tests."""
+    with made_once():
         yield
 
 
@@ -129,8 +120,8 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """A running PostgreSQL server of this session."""
-    with running() as server:
+    """A running PostgreSQL server of this session: its databases are gone before a vacuum or a compiled query pays."""
+    with running({"autovacuum": "off", "jit": "off"}) as server:
         yield server
 
 
@@ -155,7 +146,9 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         yield make_store(f"sqlite:///{tmp_path / 'eis.db'}")
         return
     template = request.getfixturevalue("postgres_template")
-    yield from _postgres_database(request.getfixturevalue("postgres"), template)
+    for url in _postgres_database(request.getfixturevalue("postgres"), template):
+        MADE.add(url)
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

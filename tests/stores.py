@@ -25,6 +25,10 @@ def _empty_file() -> bytes:
         return file.read_bytes()
 
 
+MADE: set[str] = set()
+"""Addresses of the stores that were copied for a test and are of this version."""
+
+
 def make_store(url: str) -> str:
     """Bring a database to this version, as `energycomm eis upgrade` does; a SQLite file that is absent is copied.
 
@@ -35,7 +39,7 @@ def make_store(url: str) -> str:
     if url.startswith("sqlite:") and file and not Path(file).exists():
         Path(file).touch(0o600)
         Path(file).write_bytes(_empty_file())
-    else:
+    elif url not in MADE:
         with opened(url) as engine:
             migrations.upgrade(engine)
     return url

@@ -53,7 +53,18 @@ each_member_of_any_form = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.parametrize("check", [check for check in CHECKS if check.name not in MEASURED], ids=lambda one: one.name)
+LONG = {"stream"}
+"""Checks that read a million and a half bytes of each fixture."""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=check.name, marks=[pytest.mark.thorough] if check.name in LONG else [])
+        for check in CHECKS
+        if check.name not in MEASURED
+    ],
+)
 @each_adapter
 def test_the_suite_finds_nothing_wrong(name: str, check: Check) -> None:
     found = list(findings(SUBJECTS[name].tried(), [check]))

@@ -40,7 +40,6 @@ def _ledger(adapter: Adapter) -> Ledger:
 
 PARTICULARS = "particulars.csv"
 KEPT = [adapter for adapter in installed_adapters().values() if ledgered(adapter) is not None]
-each_market = pytest.mark.parametrize("adapter", KEPT, ids=lambda adapter: adapter.market)
 
 
 def _french() -> Adapter:
@@ -59,7 +58,13 @@ def _outcomes(found: list[Entry]) -> dict[str, Entry]:
     return {one.path: one for one in found}
 
 
-@each_market
+@pytest.mark.parametrize(
+    "adapter",
+    [
+        pytest.param(one, id=one.market, marks=[pytest.mark.thorough] if one.market in ("DK", "NL") else [])
+        for one in KEPT
+    ],
+)
 def test_every_leaf_is_carried_kept_or_left_out_with_a_reason(adapter: Adapter) -> None:
     assert faults(adapter, _ledger(adapter)) == []
 

@@ -158,6 +158,13 @@ def run(house: House, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return ran
 
 
+def window(browser: Any, **options: Any) -> Any:
+    """A window of somebody, as patient as `until`: what a page waits for is done by a daemon that has to start."""
+    context = browser.new_context(locale="en-GB", **options)
+    context.set_default_timeout(120_000)
+    return context.new_page()
+
+
 def sign_in(page: Any, name: str, password: str) -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(password)
@@ -187,8 +194,7 @@ def test_an_operators_hour(
     house.erp.otherwise = lambda _: Reply(400, b"unknown event")
     with running_daemon(house.place) as daemon, gateway_server(house.place) as (address, _):
         shutil.copy(project_root / "fixtures" / "fr" / "c15_mistakes.xml", house.place / "in" / C15)
-        context = browser.new_context(viewport=LAPTOP, base_url=address, locale="en-GB", timezone_id="Europe/Paris")
-        page = context.new_page()
+        page = window(browser, viewport=LAPTOP, base_url=address, timezone_id="Europe/Paris")
         page.goto("/channels")
         eyes = Onlooker(page, pictures)
         button = partial(by_name, page, "button")
@@ -238,12 +244,12 @@ def test_an_operators_hour(
         page.get_by_text("OUTBOX_DEAD").first.wait_for()
         eyes.look("health")
         # Somebody guesses Ben's password. They have to wait; his own browser, which is known, goes on.
-        his = browser.new_context(viewport=LAPTOP, base_url=address, locale="en-GB").new_page()
+        his = window(browser, viewport=LAPTOP, base_url=address)
         his.goto("/")
         sign_in(his, "ben", ben)
         choose_password(his, BENS)
         his.get_by_role("button", name="Sign out").click()
-        guessing = browser.new_context(base_url=address, locale="en-GB").new_page()
+        guessing = window(browser, base_url=address)
         guessing.goto("/login")
         until(lambda: waits(guessing, "ben"))
         (known,) = [one for one in his.context.cookies() if one["name"].endswith("energycomm-device")]

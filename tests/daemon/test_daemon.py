@@ -102,6 +102,7 @@ def get(port: int, path: str) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
+@pytest.mark.thorough
 def test_a_daemon_takes_in_what_arrives_tells_how_it_is_and_stops_in_order(place: Path) -> None:
     """Start, an envelope, metrics and health, SIGTERM."""
     beat = place / "beat.json"

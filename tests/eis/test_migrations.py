@@ -315,11 +315,16 @@ def test_requests_to_us_of_before_are_owed_an_answer(empty: Engine, monkeypatch:
     assert row.content["charge_code"] == "c"
 
 
-def test_the_grid_operator_has_one_word_in_a_filled_store(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Findings, tickets, stored versions of rules and answers that are kept for a second try; nothing else changes."""
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "HEAD", "0018")
-        migrations.upgrade(empty)
+TOLD = '{"evidence":[{"class":"%s","found":"dno, é","messages":2}],"access_points":["dno"]}'
+LONG = "FR-R03 " * 28
+FILES = {
+    "fr/a.yaml": "rules:\n- error_class: dno # dno\n- {error_class: 'dno'}\n- error_class: dno_x\n",
+    "fr/codes.csv": "class,dno\n",
+}
+"""What a store of version 0018 held where the word `dno` is one of the program's, and where it is somebody else's."""
+
+
+def _fill_with_dno(empty: Engine) -> None:
     columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
     message = (
         f"INSERT INTO kernel_message ({columns}) VALUES (1, 1, 'FR', 'C15', 'MeterData', 0, 'rejected', 7, 'x', 1)"
@@ -332,17 +337,11 @@ def test_the_grid_operator_has_one_word_in_a_filled_store(empty: Engine, monkeyp
         'INSERT INTO ticket (id, title, error_class, codes, market, evidence, state, "by", created_at) '
         "VALUES (:id, :title, :class, 'FR-R03', 'FR', :evidence, 'open', 'a', 7)"
     )
-    told = '{"evidence":[{"class":"%s","found":"dno, é","messages":2}],"access_points":["dno"]}'
-    long = "FR-R03 " * 28
     tickets = [
-        {"id": 1, "title": "FR-R03: 2 messages (dno)", "class": "dno", "evidence": told % "dno"},
-        {"id": 2, "title": "FR-R03 (dno) (missing)", "class": "missing", "evidence": told % "missing"},
-        {"id": 3, "title": long[:194] + " (dno)", "class": "dno", "evidence": told % "dno"},
+        {"id": 1, "title": "FR-R03: 2 messages (dno)", "class": "dno", "evidence": TOLD % "dno"},
+        {"id": 2, "title": "FR-R03 (dno) (missing)", "class": "missing", "evidence": TOLD % "missing"},
+        {"id": 3, "title": LONG[:194] + " (dno)", "class": "dno", "evidence": TOLD % "dno"},
     ]
-    files = {
-        "fr/a.yaml": "rules:\n- error_class: dno # dno\n- {error_class: 'dno'}\n- error_class: dno_x\n",
-        "fr/codes.csv": "class,dno\n",
-    }
     with writing(empty) as connection:
         connection.execute(text(message))
         connection.execute(
@@ -356,13 +355,21 @@ def test_the_grid_operator_has_one_word_in_a_filled_store(empty: Engine, monkeyp
             text(
                 "INSERT INTO rules_version (id, hash, engine, first_used_at, catalogue) VALUES (1, 'a', 'e', 7, :files)"
             ),
-            {"files": json.dumps(files)},
+            {"files": json.dumps(FILES)},
         )
         for number, answer in enumerate(['{"error_class":"dno","title":"dno"}', '{"title":"dno"}', None]):
             row = {"hash": bytes([number]), "answer": answer}
             connection.execute(
                 text("INSERT INTO idempotency (hash, content, at, answer) VALUES (:hash, :hash, 7, :answer)"), row
             )
+
+
+def test_the_grid_operator_has_one_word_in_a_filled_store(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Findings, tickets, stored versions of rules and answers that are kept for a second try; nothing else changes."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0018")
+        migrations.upgrade(empty)
+    _fill_with_dno(empty)
     with empty.connect() as connection:
         counted = tallies.code_frequencies(connection)
     migrations.upgrade(empty)
@@ -380,11 +387,11 @@ def test_the_grid_operator_has_one_word_in_a_filled_store(empty: Engine, monkeyp
     assert [row[:2] for row in found] == [
         ("FR-R03: 2 messages (grid operator)", "grid_operator"),
         ("FR-R03 (dno) (missing message)", "missing"),
-        ((long[:194] + " (grid_operator)")[:200], "grid_operator"),
+        ((LONG[:194] + " (grid_operator)")[:200], "grid_operator"),
     ]
-    assert [row[2] for row in found] == [told % word for word in ("grid_operator", "missing", "grid_operator")]
+    assert [row[2] for row in found] == [TOLD % word for word in ("grid_operator", "missing", "grid_operator")]
     assert json.loads(str(catalogue)) == {
-        "fr/a.yaml": files["fr/a.yaml"].replace(": dno #", ": grid_operator #").replace("'dno'", "'grid_operator'"),
+        "fr/a.yaml": FILES["fr/a.yaml"].replace(": dno #", ": grid_operator #").replace("'dno'", "'grid_operator'"),
         "fr/codes.csv": "class,dno\n",
     }
     assert answers == [('{"error_class":"grid_operator","title":"dno"}',), ('{"title":"dno"}',), (None,)]
@@ -755,16 +762,17 @@ def test_a_filled_store_of_before_is_nobodys_until_a_supplier_takes_it(
         assert connection.execute(text("SELECT person FROM web_session")).scalars().all() == ["anna"]
 
 
-def test_rows_of_a_filled_store_cost_less_and_say_the_same(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes of state and findings keep every value; what is tallied and logged goes on. Parts are written as arrays
-    by a run that may end early, and nobody who follows the store is told of it."""
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "HEAD", "0032")
-        migrations.upgrade(empty)
-    registers = (
-        '[{"grid":"distributor","time_class":"HP","value":2062436,"unit":"Wh","direction":"consumption","rank":2},'
-        '{"grid":"distributor","time_class":"HC","value":1311831,"unit":"Wh","direction":"consumption"}]'
-    )
+REGISTERS = (
+    '[{"grid":"distributor","time_class":"HP","value":2062436,"unit":"Wh","direction":"consumption","rank":2},'
+    '{"grid":"distributor","time_class":"HC","value":1311831,"unit":"Wh","direction":"consumption"}]'
+)
+FINDING = (
+    'INSERT INTO finding (id, message_id, change_id, "current", error_code, rule, severity, error_class, field, '
+    "comment, comment_fr) VALUES (:n, :m, :n, :now, 'FR-R03', 'r', 'error', 'dno', 'f', 'c', 'c')"
+)
+
+
+def _fill_with_readings(empty: Engine) -> None:
     message = (
         "INSERT INTO kernel_message (id, position, market, market_type, kind, effective, state, received_at, xml, "
         "version) VALUES (:n, 1, 'FR', 'R151', 'MeterReading', 0, :state, 7, 'x', 1)"
@@ -773,10 +781,6 @@ def test_rows_of_a_filled_store_cost_less_and_say_the_same(empty: Engine, monkey
         'INSERT INTO state_change (id, message_id, "before", after, at, "by", why) '
         "VALUES (:n, :m, 'received', 'rejected', 7, 'kernel', 'FR-R03')"
     )
-    finding = (
-        'INSERT INTO finding (id, message_id, change_id, "current", error_code, rule, severity, error_class, field, '
-        "comment, comment_fr) VALUES (:n, :m, :n, :now, 'FR-R03', 'r', 'error', 'dno', 'f', 'c', 'c')"
-    )
     kept = (
         "INSERT INTO reading (id, at, message_id, source, qualification, nature, status, registers) "
         "VALUES (:n, 0, :n, 'R151', 'periodic', 'read', 'current', :registers)"
@@ -784,45 +788,56 @@ def test_rows_of_a_filled_store_cost_less_and_say_the_same(empty: Engine, monkey
     with writing(empty) as connection:
         for number in range(1, 301):
             connection.execute(text(message), {"n": number, "state": "rejected" if number == 300 else "accepted"})
-            connection.execute(text(kept), {"n": number, "registers": registers if number < 300 else "[]"})
+            connection.execute(text(kept), {"n": number, "registers": REGISTERS if number < 300 else "[]"})
         connection.execute(text(change), [{"n": 1, "m": 300}, {"n": 2, "m": 7}])
-        connection.execute(text(finding), [{"n": 1, "m": 300, "now": True}, {"n": 2, "m": 7, "now": False}])
+        connection.execute(text(FINDING), [{"n": 1, "m": 300, "now": True}, {"n": 2, "m": 7, "now": False}])
 
-    def content() -> list[object]:
-        asked = (
-            "SELECT * FROM state_change ORDER BY id",
-            "SELECT * FROM finding ORDER BY id",
-            "SELECT what, name, sum(messages), sum(occurrences), sum(ever) FROM finding_tally GROUP BY what, name",
-            "SELECT table_name, row_id, op, message_id FROM change_log ORDER BY table_name, row_id, op",
-        )
-        with empty.connect() as connection:
-            return [[tuple(row) for row in connection.execute(text(sql))] for sql in asked]
 
-    def parts() -> list[object]:
-        with empty.connect() as connection:
-            rows = connection.execute(text("SELECT registers FROM reading ORDER BY id")).scalars().all()
-        return [parts_of(one) for one in rows]
+def _content(empty: Engine) -> list[object]:
+    asked = (
+        "SELECT * FROM state_change ORDER BY id",
+        "SELECT * FROM finding ORDER BY id",
+        "SELECT what, name, sum(messages), sum(occurrences), sum(ever) FROM finding_tally GROUP BY what, name",
+        "SELECT table_name, row_id, op, message_id FROM change_log ORDER BY table_name, row_id, op",
+    )
+    with empty.connect() as connection:
+        return [[tuple(row) for row in connection.execute(text(sql))] for sql in asked]
+
+
+def _parts(empty: Engine) -> list[object]:
+    with empty.connect() as connection:
+        rows = connection.execute(text("SELECT registers FROM reading ORDER BY id")).scalars().all()
+    return [parts_of(one) for one in rows]
+
+
+def test_rows_of_a_filled_store_cost_less_and_say_the_same(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes of state and findings keep every value; what is tallied and logged goes on. Parts are written as arrays
+    by a run that may end early, and nobody who follows the store is told of it."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0032")
+        migrations.upgrade(empty)
+    _fill_with_readings(empty)
 
     def stop_early(_table: str, _rows: int) -> None:
         raise KeyboardInterrupt
 
-    before, said = content(), parts()
-    assert said[0] == json.loads(registers)
+    before, said = _content(empty), _parts(empty)
+    assert said[0] == json.loads(REGISTERS)
     assert migrations.upgrade(empty) == ("0032", migrations.HEAD)
-    assert content() == before
+    assert _content(empty) == before
     with pytest.raises(KeyboardInterrupt):
         reseal(empty, stop_early)
     assert reseal(empty).rows["reading"] == 299
     assert reseal(empty).rows == {}
-    assert content() == before
-    assert parts() == said
+    assert _content(empty) == before
+    assert _parts(empty) == said
     with empty.connect() as connection:
         (longest,) = connection.execute(text("SELECT max(length(registers)) FROM reading")).one()
-    assert longest * 2 < len(registers)
+    assert longest * 2 < len(REGISTERS)
     with writing(empty) as connection:
-        connection.execute(text(finding), {"n": 3, "m": 300, "now": True})
+        connection.execute(text(FINDING), {"n": 3, "m": 300, "now": True})
         connection.execute(text("UPDATE reading SET status = 'replaced' WHERE id = 1"))
-    after = content()
+    after = _content(empty)
     assert [row[:1] for row in after[1]] == [(1,), (2,), (3,)]  # type: ignore[attr-defined]
     assert ("reading", 1, "update", 1) in after[3]  # type: ignore[operator]
     assert after[2] != before[2]

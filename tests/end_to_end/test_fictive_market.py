@@ -19,11 +19,13 @@ FICTIVE = ROOT / "fixtures" / "fictive"
 
 @pytest.fixture
 def ruritania(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Ruritania installed: its package with its metadata on the path, its rules beside the others."""
+    """Ruritania installed: its package and its metadata on the path, its rules beside the others.
+
+    The package stays where it is: what was imported once is there for every later test.
+    """
     site = tmp_path / "site"
-    shutil.copytree(FICTIVE / "ruritania", site / "ruritania", ignore=shutil.ignore_patterns("__pycache__"))
     described = site / "energycomm_ruritania-1.0.0.dist-info"
-    described.mkdir()
+    described.mkdir(parents=True)
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: energycomm-ruritania\nVersion: 1.0.0\n")
     declared = (FICTIVE / "pyproject.toml").read_text().partition('[project.entry-points."energycomm.adapters"]\n')[2]
     name, _, target = declared.splitlines()[0].partition(" = ")
@@ -35,6 +37,7 @@ def ruritania(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         (rules / other).mkdir()
     shutil.copytree(FICTIVE / "rules" / "zz", rules / "zz")
     monkeypatch.setenv("ENERGYCOMM_RULES", str(rules))
+    monkeypatch.syspath_prepend(FICTIVE)
     monkeypatch.syspath_prepend(site)
     installed_adapters.cache_clear()
     yield rules

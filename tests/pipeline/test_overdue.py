@@ -164,6 +164,7 @@ def test_what_is_kept_of_rhythms_is_what_the_whole_store_tells(database_url: str
     assert len(answers) == len(rest)
 
 
+@pytest.mark.thorough
 def test_the_list_costs_the_same_in_a_store_of_ten_times_as_many_points(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,8 +148,12 @@ def _broken() -> Any:
     "hinder",
     [
         lambda patch: patch.setattr(ProcessPoolExecutor, "submit", _no_room),
-        lambda patch: patch.setattr(reader, "helpers", lambda *_: processes.helpers(1, _broken)),
+        pytest.param(
+            lambda patch: patch.setattr(reader, "helpers", lambda *_: processes.helpers(1, _broken)),
+            marks=pytest.mark.thorough,
+        ),
     ],
+    ids=["no-room", "broken"],
 )
 def test_a_reader_that_cannot_start_is_done_without(
     tmp_path: Path,

@@ -16,13 +16,11 @@ from starlette.testclient import TestClient
 
 from energycomm.config import Config
 from energycomm.eis.store import Store
-from energycomm.engine.parallel import ParallelEngine
-from energycomm.pipeline import gateway
 from energycomm.web_settings import WebSettings
 from energycomm.webservice import tokens
 from energycomm.webservice.app import make_app
 from energycomm.webservice.roles import Role, Scope
-from tests.pipeline.desk import Desk, shipped_rules
+from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start
 from tests.postgres import PostgresServer
 
@@ -49,22 +47,6 @@ def told(url: str) -> str:
     desk.database.dispose()
     Desk.open.remove(desk)
     return url
-
-
-@cache
-def _engine() -> ParallelEngine:
-    return ParallelEngine(shipped_rules())
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _rules_compiled_once() -> Iterator[None]:
-    """The shipped rules, compiled once for all sites.
-
-    What is replaced is what the gateway's own functions call: modules that are first imported meanwhile keep these.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gateway, "ParallelEngine", lambda _: _engine())
-        yield
 
 
 class Site:

@@ -109,7 +109,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
         return (
             WhyMessage(
                 message=id_,
-                about="why" if slots.asked.tokens[waits[0].start] in ("until", "jusqu", "tot") else "history",
+                about="why" if slots.asked.word(waits[0].start) in ("until", "jusqu", "tot") else "history",
             ),
         )
     slots.take("thing", "message")

@@ -178,6 +178,10 @@ class Understood(Struct, kw_only=True):
         there = self.values(slot)
         return any(value in there for value in values) if values else bool(there)
 
+    def word(self, place: int) -> str:
+        """The word at a place; empty behind the last one, where the phrases of the other part of a question stand."""
+        return self.tokens[place] if place < len(self.tokens) else ""
+
     def at(self, slot: str, value: str) -> int:
         """The place of the first phrase for a value; far behind where there is none."""
         return min((one.start for one in self.found if (one.slot, one.value) == (slot, value)), default=10_000)

@@ -148,7 +148,7 @@ def yes_no(slots: Slots) -> bool:
 
 YES_NO = frozenset(
     (
-        "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "est",
+        "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "would", "could", "est",
         "bestaat", "bestaan", "hebben", "hoort", "wijst", "zit", "keurt", "wordt", "worden", "geldt", "gelden", "gold",
         "zijn", "heeft", "kan", "mag", "staat",
     )

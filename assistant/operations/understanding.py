@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from assistant.knowledge.language import SMALL_WORDS, detect, is_question_word
 from assistant.operations.days import DAY_MARK, Days, days_of
+from assistant.operations.paraphrases import rephrased
 from assistant.operations.plaintext import plain
 from assistant.operations.vocabulary import Match, english, language_of, matches, meant, tokens_of
 from energycomm.engine.catalogue import Catalogue
@@ -217,7 +218,7 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     day_first = detect(left) in ("fr", "nl")
     periods = [one.value for one in matches(tokens_of(left)) if one.slot == "period"]
     got.days, left = days_of(left, periods[0] if periods else None, today, day_first=day_first)
-    got.tokens = tokens_of(left)
+    got.tokens = rephrased(tokens_of(left))
     _spell(got, lexicon)
     _decompose(got, lexicon)
     phrased = _apart(_sized(matches(got.tokens), got.tokens), got.tokens)

@@ -1,0 +1,98 @@
+"""The same is understood however it is turned: indirect wishes, nouns for verbs, and what people say of messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from assistant.operations.house import House
+from assistant.operations.paraphrases import rephrased, turns
+from assistant.operations.vocabulary import LANGUAGES
+from energycomm.config import Config
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """The shipped rules and documentation, and no store."""
+    values: dict[str, Any] = {"database": SecretStr(f"sqlite:///{tmp_path_factory.mktemp('house') / 'none.db'}")}
+    return House(Config(rules=str(ROOT / "rules"), **values), docs=ROOT / "docs")
+
+
+@pytest.mark.parametrize(
+    ("turned", "operation"),
+    [
+        ("What sets NL-R05 apart from NL-R06?", {"do": "compare_rules", "one": "NL-R05", "other": "NL-R06"}),
+        ("Zet NL-R05 en NL-R06 naast elkaar.", {"do": "compare_rules", "one": "NL-R05", "other": "NL-R06"}),
+        ("Which rule stopped message 88?", {"do": "why_message", "message": 88}),
+        ("Qu'est-ce qui a fait échouer le message 88 ?", {"do": "why_message", "message": 88}),
+        ("Welke regel hield bericht 88 tegen?", {"do": "why_message", "message": 88}),
+        ("121 is in quarantine, what does it need?", {"do": "why_message", "message": 121}),
+        (
+            "When did we lose 871999910000000041?",
+            {"do": "point_life", "access_point": "871999910000000041", "about": "supplied"},
+        ),
+        (
+            "Depuis quel jour fournissons-nous le point 871999910000000041 ?",
+            {"do": "point_life", "access_point": "871999910000000041", "about": "supplied"},
+        ),
+        ("D'où sort la règle NL-R05 ?", {"do": "rule_field", "code": "NL-R05", "fields": ["source"]}),
+        ("Which data item does FR-R14 check?", {"do": "rule_field", "code": "FR-R14", "fields": ["field"]}),
+        (
+            "Is the ebIX reason of BE-M04 also that of FR-M02?",
+            {"do": "compare_rules", "one": "BE-M04", "other": "FR-M02", "same": "ebix"},
+        ),
+        (
+            "Which points of Belgium do we no longer supply?",
+            {"do": "stored", "thing": "access_point", "how": "list", "markets": ["BE"], "supplied": False},
+        ),
+        (
+            "Van welke Belgische aansluitingen is de levering beëindigd?",
+            {"do": "stored", "thing": "access_point", "how": "list", "markets": ["BE"], "supplied": False},
+        ),
+        (
+            "Combien de points belges fournissons-nous ?",
+            {"do": "stored", "thing": "access_point", "markets": ["BE"], "supplied": True},
+        ),
+        (
+            "Hoe ver staat onze leverancierswissel in Nederland?",
+            {
+                "do": "stored", "thing": "request", "how": "list", "markets": ["NL"],
+                "kinds": ["SupplierSwitchRequest"],
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_a_turn_of_phrase_asks_for_the_operation_that_a_person_meant(
+    house: House, turned: str, operation: dict[str, Any]
+) -> None:
+    (plan,) = house.plan(turned)["plans"]
+    assert {name: list(one) if isinstance(one, tuple) else one for name, one in plan.items()} == operation
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which points do we not supply on Mars?",
+        "Which rule stopped the music?",
+        "Wat mankeert er aan mijn auto?",
+        "En quoi la pluie et la neige sont-elles différentes ?",
+        "When did we lose the match?",
+    ],
+)
+def test_a_turn_of_phrase_about_something_else_is_not_answered(house: House, question: str) -> None:
+    assert house.plan(question)["plans"] == []
+
+
+def test_what_a_turn_keeps_is_put_in_its_order() -> None:
+    assert rephrased("is the source of §1 also that of §0".split()) == "do §1 and §0 have the same source".split()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_turns_and_none_is_there_twice(language: str) -> None:
+    said = [one for known, one, _ in turns() if known == language]
+    assert len(said) == len(set(said)) > 10

@@ -239,7 +239,7 @@ def word(slots: Slots) -> Read:
     names = slots.of("word")
     inside = any(slots.asked.tokens[one.start - 1] in ("in", "en") for one in names if one.start)
     if names and (about or (meant and not inside)):
-        tokens = slots.asked.tokens  # as it is written before what it is called elsewhere: PRM
+        # As it is written before what it is called elsewhere: PRM.
         longest = max(names, key=lambda one: (one.end - one.start, slots.asked.word(one.start) in one.value.casefold()))
         slots.mark([longest])
         slots.take("intent", "list")

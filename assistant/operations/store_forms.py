@@ -358,7 +358,8 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         return None, False  # codes of the rules, not of messages
     if (there or slots.has("intent", "distinct")) and slots.has("group", "type"):
         return "message", True
-    if (there or spread) and slots.has("intent", "distinct", "top", "bottom") and slots.has("group", "kind"):
+    of_kinds = slots.has("intent", "distinct", "top", "bottom") or (there and not slots.has("subject", "rule"))
+    if (there or spread) and of_kinds and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
     asked_for = slots.has("intent", "state") and bool(slots.values("kind"))

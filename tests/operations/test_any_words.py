@@ -34,7 +34,8 @@ KNOWN = st.sampled_from(sorted({" ".join(phrase.words).replace("*", "") for phra
 WORDS = st.lists(st.tuples(KNOWN, st.sampled_from(JOINTS)), min_size=1, max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
+@pytest.mark.thorough
+@settings(max_examples=100, deadline=None)
 @given(WORDS)
 def test_words_of_the_vocabulary_in_any_order_are_read_or_not_and_never_raise(
     house: House, words: list[tuple[str, str]]
@@ -42,7 +43,7 @@ def test_words_of_the_vocabulary_in_any_order_are_read_or_not_and_never_raise(
     assert house.read("".join(word + joint for word, joint in words)) is not None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=120))
 def test_any_text_is_read_or_not_and_never_raises(house: House, text: str) -> None:
     assert house.plan(text)["to"] in ("operation", "person", "passages")
@@ -51,8 +52,10 @@ def test_any_text_is_read_or_not_and_never_raises(house: House, text: str) -> No
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_part_that_takes_its_subject_from_the_other_is_read(house: House, language: str) -> None:
     question = {
-        "en": "How many envelopes has Belgium and which fields of rules does Belgium have?",
-        "fr": "Combien d'enveloppes a la Belgique et quels champs visent les règles belges ?",
-        "nl": "Hoeveel enveloppen heeft België en welke velden van regels heeft België?",
+        "en": "How many tickets has Belgium and how many purple ones?",
+        "fr": "Combien de tickets a la Belgique et combien de violets ?",
+        "nl": "Hoeveel tickets heeft België en hoeveel paarse?",
     }[language]
-    assert house.plan(question)["to"] in ("operation", "person", "passages")
+    reading = house.read(question)
+    assert isinstance(reading.read, tuple)
+    assert reading.missing  # what is purple is not told, and that it is not is said

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import select
 
 from assistant.operations.house import House
 from assistant.operations.paraphrases import rephrased, turns
 from assistant.operations.vocabulary import LANGUAGES
 from energycomm.config import Config
+from energycomm.eis.database import opened
+from energycomm.eis.migrations import upgrade
+from energycomm.eis.store import Store
+from energycomm.eis.tables import access_point, supply_period
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -89,10 +97,42 @@ def test_a_turn_of_phrase_about_something_else_is_not_answered(house: House, que
 
 
 def test_what_a_turn_keeps_is_put_in_its_order() -> None:
-    assert rephrased("is the source of §1 also that of §0".split()) == "do §1 and §0 have the same source".split()
+    assert " ".join(rephrased(["is", "the", "source", "of", "§1", "also", "that", "of", "§0"])) == (
+        "do §1 and §0 have the same source"
+    )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_has_turns_and_none_is_there_twice(language: str) -> None:
     said = [one for known, one, _ in turns() if known == language]
     assert len(said) == len(set(said)) > 10
+
+
+def test_points_that_are_supplied_and_those_that_no_longer_are_are_told_apart(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'eis.db'}"
+    settings: dict[str, Any] = {"database": SecretStr(url)}
+    config = Config(rules=str(ROOT / "rules"), **settings)
+    with opened(url) as engine:
+        upgrade(engine)
+        files = sorted(file for file in (ROOT / "fixtures" / "be").iterdir() if file.is_file())
+        total(Gateway(config, Store(engine)).inbound.take(files, "test"))
+        periods = select(access_point.c.identifier, supply_period.c.ended_at).join(
+            access_point, access_point.c.id == supply_period.c.access_point_id
+        )
+        with engine.connect() as connection:
+            rows = connection.execute(periods).all()
+    known = {row.identifier for row in rows}
+    goes_on = {row.identifier for row in rows if row.ended_at is None}
+    house = House(config, docs=ROOT / "docs", now=lambda: datetime(2030, 1, 1, tzinfo=UTC))
+
+    def told(question: str) -> set[str]:
+        reply = house.reply(question)
+        assert reply is not None, question
+        table = reply.answers[0].table
+        return {row[-1] for row in table.rows} if table else set()
+
+    assert goes_on
+    assert known - goes_on
+    assert told("Which Belgian points do we supply?") == goes_on
+    assert told("Quels points belges ne sont plus fournis ?") == known - goes_on
+    assert told("Welke Belgische aansluitingen leveren we niet meer?") == known - goes_on

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 
 from assistant.operations.vocabulary import phrases
@@ -32,11 +32,11 @@ def rephrased(tokens: list[str]) -> list[str]:
     """
     text = " ".join(tokens)
     for said, meant in _turns():
-        text = said.sub(lambda found, meant=meant: _put(found, meant), text)
+        text = said.sub(partial(_put, meant), text)
     return text.split()
 
 
-def _put(found: re.Match[str], meant: str) -> str:
+def _put(meant: str, found: re.Match[str]) -> str:
     return _KEPT.sub(lambda kept: found[int(kept[1])] or "", meant)
 
 

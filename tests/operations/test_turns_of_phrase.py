@@ -90,6 +90,8 @@ def test_a_turn_of_phrase_asks_for_the_operation_that_a_person_meant(
         "Wat mankeert er aan mijn auto?",
         "En quoi la pluie et la neige sont-elles différentes ?",
         "When did we lose the match?",
+        "What does it need?",
+        "Which Belgian points did we lose to a competitor?",
     ],
 )
 def test_a_turn_of_phrase_about_something_else_is_not_answered(house: House, question: str) -> None:

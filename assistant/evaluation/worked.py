@@ -14,6 +14,7 @@ import json
 import re
 import sqlite3
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -37,7 +38,7 @@ UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
 
 DEVELOPMENT = tuple(
     UNSEEN.with_name(f"worked_{name}.jsonl")
-    for name in ("development", "consultants", "analysts", "colleagues", "retired", "newcomers")
+    for name in ("development", "consultants", "analysts", "colleagues", "retired", "newcomers", "voices")
 )
 """Those that the grammar was written with: a line has one gold and the ways in which it was asked."""
 
@@ -97,12 +98,14 @@ class Given(NamedTuple):
       text: of the answer.
       rows: of its table, without the head.
       proof: file and line, or the query.
+      fault: what went wrong where the question ended in an exception.
     """
 
     worked: bool
     text: str
     rows: Sequence[Sequence[str]]
     proof: str
+    fault: str = ""
 
 
 def catalogue(rules: Path) -> sqlite3.Connection:
@@ -213,6 +216,8 @@ def right(question: Question, given: Given) -> bool:
       question: the question with its gold.
       given: the answer.
     """
+    if given.fault:
+        return False
     if question.form == "refusal":
         return not given.worked
     if question.form == "unknown":
@@ -303,10 +308,19 @@ def measure(config: Config, *paths: Path) -> list[tuple[Question, Given, bool]]:
         asked = [question for path in paths for question in questions(path, known, store)]
     found = []
     for question in asked:
-        readings = [*_given(house.reply(question.text))] or [Given(False, "", (), "")]
+        readings = _readings(house, question.text)
         given = next((one for one in readings if right(question, one)), readings[0])
         found.append((question, given, right(question, given)))
     return found
+
+
+def _readings(house: House, text: str) -> list[Given]:
+    """What the assistant gave; an exception is a wrong answer, and does not end the run."""
+    try:
+        return [*_given(house.reply(text))] or [Given(False, "", (), "")]
+    except Exception as error:  # whatever it is, it is told and counted
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        return [Given(False, "", (), "", f"{type(error).__name__} in {Path(at.filename).name}:{at.lineno}")]
 
 
 def _given(reply: Reply | None) -> Iterator[Given]:
@@ -326,7 +340,7 @@ def _main(database: str, *options: str) -> None:
     if development:  # the unseen ones are never shown
         for question, given, well in judged:
             if not well:
-                print(f"{question.id}: {question.text} -> {given.text[:120] or '-'}")
+                print(f"{question.id}: {question.text} -> {given.fault or given.text[:120] or '-'}")
     kinds = Counter(question.kind for question, _, _ in judged)
     good = Counter(question.kind for question, _, well in judged if well)
     missed = Counter(question.kind for question, given, well in judged if not well and not given.worked)
@@ -334,6 +348,9 @@ def _main(database: str, *options: str) -> None:
     for kind, number in kinds.items():
         print(f"| {kind} | {number} | {good[kind]} | {missed[kind]} |")
     print(f"| all | {len(judged)} | {good.total()} ({good.total() / len(judged):.2f}) | {missed.total()} |")
+    faults = Counter(given.fault for _, given, _ in judged if given.fault)
+    for fault, number in faults.items():
+        print(f"{number} ended in {fault}")
 
 
 if __name__ == "__main__":

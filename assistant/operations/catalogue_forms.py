@@ -83,7 +83,7 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
     tokens = slots.asked.tokens
     spoken = mentions(slots)
     things = slots.of("thing", *ELSEWHERE)
-    if any(not tokens[one.start].startswith(("file", "fichier")) for one in things):
+    if any(not slots.asked.word(one.start).startswith(("file", "fichier")) for one in things):
         return False
     if slots.has("subject", "rule") or slots.has("stage"):
         return True

@@ -139,7 +139,7 @@ def _within(one: Mention, others: dict[tuple[int, int], int]) -> bool:
 
 def _asks(slots: Slots, one: Match) -> bool:
     """Whether a phrase of a group asks for one of them: which class, quelle classe."""
-    return slots.asked.tokens[one.start] in ("which", "what", "in", "from", "quel", "quelle", "quels", "quelles", "de",
+    return slots.asked.word(one.start) in ("which", "what", "in", "from", "quel", "quelle", "quels", "quelles", "de",
                                              "welke", "welk", "kind", "kinds", "soort", "error", "code", "country",
                                              "market", "type", "message", "where")  # fmt: skip
 
@@ -158,7 +158,7 @@ def rule_place(slots: Slots) -> int | None:
     nouns = ("warning", "error", "avertissement", "erreur", "waarschuwing", "fout", "alert")
     severities = slots.of("severity") or [one for one in slots.of("group", "code") if slots.has("market")]
     tokens = slots.asked.tokens
-    spoken = [one for one in severities if one.start == len(tokens) or tokens[one.start].startswith(nouns)]
+    spoken = [one for one in severities if one.start == len(tokens) or slots.asked.word(one.start).startswith(nouns)]
     return spoken[0].start if spoken else None
 
 
@@ -262,7 +262,7 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         if name == "flow" and slots.asked.tokens[one.end : one.end + 1] in DATA:
             slots.used.add(one.end)
     slots.take("field", "kinds", "class", "severity", "sentence", "set", "field")
-    slots.mark(one for one in slots.of("field", "reads") if slots.asked.tokens[one.start] not in ("facts", "faits"))
+    slots.mark(one for one in slots.of("field", "reads") if slots.asked.word(one.start) not in ("facts", "faits"))
     if not slots.has("state") or where["kinds"] or where["markets"]:
         slots.take("thing", "message")
 
@@ -284,7 +284,7 @@ def _together(slots: Slots) -> bool:
 def _counts_as(slots: Slots, one: Match) -> bool:
     """Whether a value is meant: a field where the question says so, a class that is no word for what is absent."""
     if one.slot == "pointed":
-        written = slots.asked.tokens[one.start].startswith("§")
+        written = slots.asked.word(one.start).startswith("§")
         inside = any(
             other.start <= one.start and one.end <= other.end
             for other in (
@@ -444,7 +444,7 @@ def _denied_after(slots: Slots, one: Mention) -> bool:
     behind = [other for other in slots.of("without") if 0 <= other.start - one.end < BESIDE]
     behind += [
         other for other in slots.of("not")
-        if other.start == one.end and slots.asked.tokens[other.start] in ("nobody", "personne", "niemand", "no")
+        if other.start == one.end and slots.asked.word(other.start) in ("nobody", "personne", "niemand", "no")
     ]  # fmt: skip
     slots.mark(behind)
     return bool(behind)

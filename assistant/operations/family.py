@@ -223,6 +223,8 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     since: date | None = None
     until: date | None = None
     late: bool = False
+    supplied: bool | None = None
+    """Access points that we supply now; or that we supplied once, and no longer do."""
     number: Number | None = None
     at_least: Number | None = None
     at_most: Number | None = None

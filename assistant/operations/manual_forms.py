@@ -239,8 +239,8 @@ def word(slots: Slots) -> Read:
     names = slots.of("word")
     inside = any(slots.asked.tokens[one.start - 1] in ("in", "en") for one in names if one.start)
     if names and (about or (meant and not inside)):
-        tokens = slots.asked.tokens  # as it is written before what it is called elsewhere: PRM
-        longest = max(names, key=lambda one: (one.end - one.start, tokens[one.start] in one.value.casefold()))
+        # As it is written before what it is called elsewhere: PRM.
+        longest = max(names, key=lambda one: (one.end - one.start, slots.asked.word(one.start) in one.value.casefold()))
         slots.mark([longest])
         slots.take("intent", "list")
         return (Manual(what="word", name=longest.value),)
@@ -267,7 +267,7 @@ def kernel_field(slots: Slots) -> Read:
     asked = slots.has("subject", "field") or slots.has("list", "unit")
     if not asked or slots.has("subject", "rule") or slots.has("code") or slots.has("unknown_code"):
         return None
-    names = [one for one in slots.of("kept") if slots.asked.tokens[one.start] not in ("unit", "field")]
+    names = [one for one in slots.of("kept") if slots.asked.word(one.start) not in ("unit", "field")]
     if not names:
         return None
     longest = max(names, key=lambda one: one.end - one.start)

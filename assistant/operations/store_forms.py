@@ -110,7 +110,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
         return (
             WhyMessage(
                 message=id_,
-                about="why" if slots.asked.tokens[waits[0].start] in ("until", "jusqu", "tot") else "history",
+                about="why" if slots.asked.word(waits[0].start) in ("until", "jusqu", "tot") else "history",
             ),
         )
     slots.take("thing", "message")
@@ -233,6 +233,7 @@ def stored(slots: Slots) -> Read:
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing):
         return None
+    supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
     if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
@@ -276,6 +277,7 @@ def stored(slots: Slots) -> Read:
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
         late=bool(slots.take("late")) and thing == "request",
+        supplied=supplied,
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
         at_least=least,
         at_most=most,
@@ -300,6 +302,14 @@ def _of_states(slots: Slots, thing: str) -> bool:
     meaning = slots.has("state") and bool(MEANING & tokens)
     which = thing == "request" and bool(STATES_ASKED & tokens) and not slots.has("number_is")
     return (waited and not {"or", "ou", "of"} & tokens) or meaning or which
+
+
+def _supplied(slots: Slots) -> bool | None:
+    """Whether access points are meant that we supply, or that we no longer do; a denial of anything else is left."""
+    if slots.take("ended"):
+        slots.take("supplied")
+        return False
+    return bool(slots.take("supplied")) or None
 
 
 def _number(slots: Slots, slot: str) -> int | None:
@@ -362,11 +372,15 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         return None, False  # codes of the rules, not of messages
     if (there or slots.has("intent", "distinct")) and slots.has("group", "type"):
         return "message", True
-    if (there or spread) and slots.has("intent", "distinct", "top", "bottom") and slots.has("group", "kind"):
+    of_kinds = slots.has("intent", "distinct", "top", "bottom") or (there and not slots.has("subject", "rule"))
+    if (there or spread) and of_kinds and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
+    asked_for = slots.has("intent", "state") and bool(slots.values("kind"))
     if slots.has("unanswered") or slots.has("late"):
         return "request", False
+    if asked_for and all(kind.endswith("Request") for kind in slots.values("kind")):
+        return "request", True  # the state of our switch request
     return ("message", False) if (about or coded) and not ruled else (None, False)
 
 

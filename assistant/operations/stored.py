@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, and_, func, or_, select
 
 from assistant.operations.catalogue import rule_proof
 from assistant.operations.family import Stored, StoreGroup, WhyMessage
@@ -390,6 +390,10 @@ def _conditions(
             raise UserError(f"A {plan.thing} is never late.", "Ask for requests.")
         o = tables.outgoing.c
         found.append(and_(o.answer_by < micros(now), o.state.in_(("built", "sent", "acknowledged", "in-course"))))
+    if plan.supplied is not None:
+        if plan.thing != "access_point":
+            raise UserError(f"A {plan.thing} is not supplied.", "Ask for access points.")
+        found += _supply(supplied=plan.supplied, now=micros(now))
     at = source.at
     if at is not None and plan.since is not None:
         found.append(at >= _micros(plan.since, times))
@@ -399,6 +403,14 @@ def _conditions(
     if plan.access_point is not None:
         found.append(tables.access_point.c.identifier == plan.access_point)
     return found, joined and plan.thing != "access_point"
+
+
+def _supply(*, supplied: bool, now: int) -> list[ColumnElement[bool]]:
+    """Points with a period of supply that has begun and not ended; or with some, of which none goes on."""
+    s = tables.supply_period.c
+    begun = select(s.id).where(s.access_point_id == tables.access_point.c.id, s.at <= now)
+    goes_on = begun.where(or_(s.ended_at.is_(None), s.ended_at > now)).exists()
+    return [goes_on] if supplied else [begun.exists(), ~goes_on]
 
 
 def _column(source: Source, plan: Stored, name: str) -> ColumnElement[Any]:
@@ -469,6 +481,7 @@ def _in_words(plan: Stored) -> str:
         ("code", plan.code),
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),
         ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
+        ("supplied", {None: None, True: "yes", False: "no longer"}[plan.supplied]),
         ("number", plan.number), ("severity", plan.severity), ("at least", plan.at_least), ("at most", plan.at_most),
     ]  # fmt: skip
     return "; ".join(f"{name} {value}" for name, value in pairs if value) or "all"

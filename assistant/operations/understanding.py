@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from assistant.knowledge.language import SMALL_WORDS, detect, is_question_word
 from assistant.operations.days import DAY_MARK, Days, days_of
+from assistant.operations.paraphrases import rephrased
 from assistant.operations.plaintext import plain
 from assistant.operations.vocabulary import Match, english, language_of, matches, meant, tokens_of
 from energycomm.engine.catalogue import Catalogue
@@ -181,6 +182,10 @@ class Understood(Struct, kw_only=True):
         there = self.values(slot)
         return any(value in there for value in values) if values else bool(there)
 
+    def word(self, place: int) -> str:
+        """The word at a place; empty behind the last one, where the phrases of the other part of a question stand."""
+        return self.tokens[place] if place < len(self.tokens) else ""
+
     def at(self, slot: str, value: str) -> int:
         """The place of the first phrase for a value; far behind where there is none."""
         return min((one.start for one in self.found if (one.slot, one.value) == (slot, value)), default=10_000)
@@ -216,7 +221,7 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     day_first = detect(left) in ("fr", "nl")
     periods = [one.value for one in matches(tokens_of(left)) if one.slot == "period"]
     got.days, left = days_of(left, periods[0] if periods else None, today, day_first=day_first)
-    got.tokens = tokens_of(left)
+    got.tokens = rephrased(tokens_of(left))
     _spell(got, lexicon)
     _decompose(got, lexicon)
     phrased = _apart(_sized(matches(got.tokens), got.tokens), got.tokens)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from assistant.evaluation.worked import DEVELOPMENT, UNSEEN, Given, Question, catalogue, questions, right
+from assistant.evaluation.worked import DEVELOPMENT, UNSEEN, Given, Question, catalogue, measure, questions, right
+from assistant.operations.house import House
 from energycomm.config import Config
 from energycomm.eis.database import opened
 from energycomm.eis.migrations import upgrade
@@ -112,3 +113,21 @@ def test_the_judge_takes_what_is_right_and_nothing_else(asked_for: Question, goo
 
 def test_an_answer_without_its_proof_is_not_right() -> None:
     assert not right(question("number", {"12"}), said("12 rules.")._replace(proof=""))
+
+
+def test_a_question_that_ends_in_an_exception_is_wrong_and_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(self: House, question: str, markets: tuple[str, ...] = ()) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(House, "reply", broken)
+    url = f"sqlite:///{tmp_path / 'eis.db'}"
+    with opened(url) as engine:
+        upgrade(engine)
+    asked = tmp_path / "questions.jsonl"
+    asked.write_text('{"id": "r", "kind": "refusal", "form": "refusal", "asked": {"en": ["Is it warm?"]}}', "utf-8")
+    settings: dict[str, Any] = {"database": url}
+    ((_, given, well),) = measure(Config(**settings), asked)
+    assert not well
+    assert given.fault.startswith("IndexError in test_worked.py:")

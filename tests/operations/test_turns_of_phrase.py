@@ -1,0 +1,140 @@
+"""The same is understood however it is turned: indirect wishes, nouns for verbs, and what people say of messages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import select
+
+from assistant.operations.house import House
+from assistant.operations.paraphrases import rephrased, turns
+from assistant.operations.vocabulary import LANGUAGES
+from energycomm.config import Config
+from energycomm.eis.database import opened
+from energycomm.eis.migrations import upgrade
+from energycomm.eis.store import Store
+from energycomm.eis.tables import access_point, supply_period
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """The shipped rules and documentation, and no store."""
+    values: dict[str, Any] = {"database": SecretStr(f"sqlite:///{tmp_path_factory.mktemp('house') / 'none.db'}")}
+    return House(Config(rules=str(ROOT / "rules"), **values), docs=ROOT / "docs")
+
+
+@pytest.mark.parametrize(
+    ("turned", "operation"),
+    [
+        ("What sets NL-R05 apart from NL-R06?", {"do": "compare_rules", "one": "NL-R05", "other": "NL-R06"}),
+        ("Zet NL-R05 en NL-R06 naast elkaar.", {"do": "compare_rules", "one": "NL-R05", "other": "NL-R06"}),
+        ("Which rule stopped message 88?", {"do": "why_message", "message": 88}),
+        ("Qu'est-ce qui a fait échouer le message 88 ?", {"do": "why_message", "message": 88}),
+        ("Welke regel hield bericht 88 tegen?", {"do": "why_message", "message": 88}),
+        ("121 is in quarantine, what does it need?", {"do": "why_message", "message": 121}),
+        (
+            "When did we lose 871999910000000041?",
+            {"do": "point_life", "access_point": "871999910000000041", "about": "supplied"},
+        ),
+        (
+            "Depuis quel jour fournissons-nous le point 871999910000000041 ?",
+            {"do": "point_life", "access_point": "871999910000000041", "about": "supplied"},
+        ),
+        ("D'où sort la règle NL-R05 ?", {"do": "rule_field", "code": "NL-R05", "fields": ["source"]}),
+        ("Which data item does FR-R14 check?", {"do": "rule_field", "code": "FR-R14", "fields": ["field"]}),
+        (
+            "Is the ebIX reason of BE-M04 also that of FR-M02?",
+            {"do": "compare_rules", "one": "BE-M04", "other": "FR-M02", "same": "ebix"},
+        ),
+        (
+            "Which points of Belgium do we no longer supply?",
+            {"do": "stored", "thing": "access_point", "how": "list", "markets": ["BE"], "supplied": False},
+        ),
+        (
+            "Van welke Belgische aansluitingen is de levering beëindigd?",
+            {"do": "stored", "thing": "access_point", "how": "list", "markets": ["BE"], "supplied": False},
+        ),
+        (
+            "Combien de points belges fournissons-nous ?",
+            {"do": "stored", "thing": "access_point", "markets": ["BE"], "supplied": True},
+        ),
+        (
+            "Hoe ver staat onze leverancierswissel in Nederland?",
+            {
+                "do": "stored", "thing": "request", "how": "list", "markets": ["NL"],
+                "kinds": ["SupplierSwitchRequest"],
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_a_turn_of_phrase_asks_for_the_operation_that_a_person_meant(
+    house: House, turned: str, operation: dict[str, Any]
+) -> None:
+    (plan,) = house.plan(turned)["plans"]
+    assert {name: list(one) if isinstance(one, tuple) else one for name, one in plan.items()} == operation
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which points do we not supply on Mars?",
+        "Which rule stopped the music?",
+        "Wat mankeert er aan mijn auto?",
+        "En quoi la pluie et la neige sont-elles différentes ?",
+        "When did we lose the match?",
+        "What does it need?",
+        "Which Belgian points did we lose to a competitor?",
+    ],
+)
+def test_a_turn_of_phrase_about_something_else_is_not_answered(house: House, question: str) -> None:
+    assert house.plan(question)["plans"] == []
+
+
+def test_what_a_turn_keeps_is_put_in_its_order() -> None:
+    assert " ".join(rephrased(["is", "the", "source", "of", "§1", "also", "that", "of", "§0"])) == (
+        "do §1 and §0 have the same source"
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_turns_and_none_is_there_twice(language: str) -> None:
+    said = [one for known, one, _ in turns() if known == language]
+    assert len(said) == len(set(said)) > 10
+
+
+def test_points_that_are_supplied_and_those_that_no_longer_are_are_told_apart(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'eis.db'}"
+    settings: dict[str, Any] = {"database": SecretStr(url)}
+    config = Config(rules=str(ROOT / "rules"), **settings)
+    with opened(url) as engine:
+        upgrade(engine)
+        files = sorted(file for file in (ROOT / "fixtures" / "be").iterdir() if file.is_file())
+        total(Gateway(config, Store(engine)).inbound.take(files, "test"))
+        periods = select(access_point.c.identifier, supply_period.c.ended_at).join(
+            access_point, access_point.c.id == supply_period.c.access_point_id
+        )
+        with engine.connect() as connection:
+            rows = connection.execute(periods).all()
+    known = {row.identifier for row in rows}
+    goes_on = {row.identifier for row in rows if row.ended_at is None}
+    house = House(config, docs=ROOT / "docs", now=lambda: datetime(2030, 1, 1, tzinfo=UTC))
+
+    def told(question: str) -> set[str]:
+        reply = house.reply(question)
+        assert reply is not None, question
+        table = reply.answers[0].table
+        return {row[-1] for row in table.rows} if table else set()
+
+    assert goes_on
+    assert known - goes_on
+    assert told("Which Belgian points do we supply?") == goes_on
+    assert told("Quels points belges ne sont plus fournis ?") == known - goes_on
+    assert told("Welke Belgische aansluitingen leveren we niet meer?") == known - goes_on

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -26,14 +25,13 @@ from energycomm.kernel.shape import (
     shape_of,
 )
 from energycomm.kernel.verdicts import Refusal
+from energycomm.kernel.written import Reader, Written
 
 _INTEGER = re.compile(INTEGER_PATTERN).fullmatch
 _DECIMAL = re.compile(DECIMAL_PATTERN).fullmatch
 _INSTANT = re.compile(INSTANT_PATTERN).fullmatch
 _DAY = re.compile(DAY_PATTERN).fullmatch
 _BLANK = " \t\r\n"
-
-Reader = Callable[[str], Any]
 
 
 class _Element(NamedTuple):
@@ -94,6 +92,8 @@ _ROOTS = {f"{{{NAMESPACE}}}{name}": kind for name, kind in KINDS.items()}
 def decode_xml(xml: str | bytes, *, bounded: bool = False) -> KernelMessage | Refusal:
     """The message that a Kernel XML document holds, or why it holds none."""
     if isinstance(xml, str):
+        if not bounded and (found := WRITTEN.message(xml)) is not None:
+            return found
         try:
             xml = xml.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -255,3 +255,7 @@ def _read_day(text: str) -> date:
     if not _DAY(text):
         raise ValueError(text)
     return date.fromisoformat(text)
+
+
+WRITTEN = Written(lambda scalar: _reader_of(scalar, bounded=False))
+"""What needs no parser."""

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from energycomm.kernel.codec import decode, decode_json, decode_several, encode, encode_json, encode_several
+from energycomm.kernel.decoder import WRITTEN
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSupply
 from energycomm.kernel.parts import Register
@@ -51,6 +52,7 @@ def test_every_message_that_is_written_is_read_back_equal_and_written_again_the_
         assert again == message
         assert isinstance(again, KernelMessage)
         assert encode(again) == xml
+        assert (WRITTEN.message(xml) is None) == ("&" in xml)  # a parser reads references
         assert decode(xml.encode()) == message
         assert again.effective.utcoffset() == message.effective.utcoffset()
         assert decode_json(encode_json(message)) == message
@@ -232,6 +234,21 @@ def test_damaged_kernel_xml_gives_a_message_or_a_refusal_and_never_an_exception(
     assert isinstance(
         decode(content[:first] + data.draw(st.binary(max_size=8)) + content[last:]), KernelMessage | Refusal
     )
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANY_MESSAGE, st.data())
+def test_damaged_text_is_read_or_refused_as_a_parser_reads_or_refuses_it(
+    message: KernelMessage, data: st.DataObject
+) -> None:
+    text = encode(message)
+    first = data.draw(st.integers(0, len(text)))
+    last = data.draw(st.integers(first, min(len(text), first + 20)))
+    put = data.draw(
+        st.sampled_from(["", " ", "\n", "&amp;", "x", '"', "/>", "<!---->", "\x7f", "é", text[first:last] * 2])
+    )
+    damaged = text[:first] + put + text[last:]
+    assert decode(damaged) == decode(damaged.encode())
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ JOINTS = (" ", " ", " ", ", ", " and how many ", "? ", " and what ", " et combie
 def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     """The shipped rules and documentation, and no store."""
     values: dict[str, Any] = {"database": SecretStr(f"sqlite:///{tmp_path_factory.mktemp('house') / 'none.db'}")}
-    return House(Config(rules=str(ROOT / "rules"), **values), docs=ROOT / "docs")
+    return House(Config(rules=ROOT / "rules", **values), docs=ROOT / "docs")
 
 
 KNOWN = st.sampled_from(sorted({" ".join(phrase.words).replace("*", "") for phrase in phrases()}) + list(NAMES))

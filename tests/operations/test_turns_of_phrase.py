@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     """The shipped rules and documentation, and no store."""
     values: dict[str, Any] = {"database": SecretStr(f"sqlite:///{tmp_path_factory.mktemp('house') / 'none.db'}")}
-    return House(Config(rules=str(ROOT / "rules"), **values), docs=ROOT / "docs")
+    return House(Config(rules=ROOT / "rules", **values), docs=ROOT / "docs")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_every_language_has_turns_and_none_is_there_twice(language: str) -> None
 def test_points_that_are_supplied_and_those_that_no_longer_are_are_told_apart(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'eis.db'}"
     settings: dict[str, Any] = {"database": SecretStr(url)}
-    config = Config(rules=str(ROOT / "rules"), **settings)
+    config = Config(rules=ROOT / "rules", **settings)
     with opened(url) as engine:
         upgrade(engine)
         files = sorted(file for file in (ROOT / "fixtures" / "be").iterdir() if file.is_file())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +18,6 @@ from assistant.operations.house import House
 from energycomm.config import Config
 from energycomm.eis.database import opened
 from energycomm.eis.migrations import upgrade
-from energycomm.eis.store import Store
-from energycomm.pipeline.gateway import Gateway
-from energycomm.pipeline.progress import total
 
 REFUSED = ("refusal", "unknown")
 
@@ -34,18 +34,13 @@ RETIRED = next(path for path in DEVELOPMENT if path.stem == "worked_retired")
 
 @pytest.fixture(scope="module")
 def store(project_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
-    """A store of the fixtures."""
-    path = tmp_path_factory.mktemp("worked") / "eis.db"
-    url = f"sqlite:///{path}"
-    with opened(url) as engine:
-        upgrade(engine)
-        settings: dict[str, Any] = {"database": url}
-        gateway = Gateway(Config(**settings), Store(engine))
-        files = [
-            file for market in ("fr", "nl", "be") for file in sorted((project_root / "fixtures" / market).iterdir())
-        ]
-        total(gateway.inbound.take([file for file in files if file.is_file()], "test"))
-    connection = sqlite3.connect(path)
+    """The store of the demonstration, over which the questions are asked."""
+    place = tmp_path_factory.mktemp("worked")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ENERGYCOMM_")}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
+    command = ["sh", "docs/demo.sh", str(place)]
+    subprocess.run(command, cwd=project_root, env=environment, check=True, capture_output=True, timeout=240)
+    connection = sqlite3.connect(place / "energycomm.db")
     yield connection
     connection.close()
 

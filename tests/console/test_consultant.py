@@ -121,8 +121,14 @@ def test_a_consultants_hour(page: Any, desk: Site, pictures: Path | None) -> Non
     # A stuck message: its text as the market sent it with what is wrong marked, and why. A French and a Dutch one.
     page.goto(f"/messages/{number_of(desk, 'FR-P01')}")
     page.locator("pre.source mark").first.wait_for()
-    mark, box = page.locator("pre.source mark").first.bounding_box(), page.locator("pre.source").first.bounding_box()
-    assert box["y"] <= mark["y"] <= box["y"] + box["height"]
+    # Both places at one moment: while the page is made they move.
+    page.wait_for_function(
+        """() => {
+            const box = document.querySelector("pre.source").getBoundingClientRect();
+            const mark = document.querySelector("pre.source mark").getBoundingClientRect();
+            return box.top <= mark.top && mark.top <= box.bottom;
+        }"""
+    )
     assert "fourteen digits" in page.get_by_role("main").inner_text()
     eyes.look("message")
     page.goto(f"/messages/{number_of(desk, 'NL-P05')}")

@@ -72,13 +72,14 @@ def configure(form: str = "text", level: str = "warning") -> None:
 
 
 def _tell() -> None:
-    """Tell structlog what was chosen, once."""
+    """Tell structlog what was chosen, once. Several threads may log the first line at the same time."""
     global _chosen
-    if _chosen is None:
+    chosen = _chosen
+    if chosen is None:
         return
     import structlog
 
-    form, level = _chosen
+    form, level = chosen
     renderer: structlog.typing.Processor
     if form == "json":
         renderer = structlog.processors.JSONRenderer(ensure_ascii=False)

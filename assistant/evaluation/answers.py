@@ -172,23 +172,22 @@ def evaluate(
         grid_rows.append({**keys, **summary(outcomes)})
         told(f"{keys}: accuracy {grid_rows[-1]['accuracy']}")
     figures = (*MEASURES, "refused")
-    tables = [
-        Table(title="Settings", keys=tuple(keys), measures=figures, rows=tuple(grid_rows), plot=("accuracy",)),
-        Table(
-            title="First setting, by language and kind", keys=("language", "kind", "n"), measures=figures,
-            rows=tuple(by_kind(first)),
-        ),
-    ]  # fmt: skip
     report = Report(
         title="Answers",
         command=command,
-        tables=tuple(tables),
+        tables=(
+            Table(title="Settings", keys=tuple(keys), measures=figures, rows=tuple(grid_rows), plot=("accuracy",)),
+            Table(
+                title="First setting, by language and kind", keys=("language", "kind", "n"), measures=figures,
+                rows=tuple(by_kind(first)),
+            ),
+        ),
         broken={
             "highlighted sentences that are not in their source": misquoted,
             "cited ids that were not retrieved": invented,
         },
         notes=(NOTES,),
-    )
+    )  # fmt: skip
     return report, first
 
 

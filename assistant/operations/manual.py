@@ -33,9 +33,9 @@ PAGES = {
 ENOUGH = 0.7
 """Share of the words that an entry has to have to be about them."""
 MOST_FOUND = 5
+"""Entries that words may find; more are no answer."""
 SHORTEST_VERB = 6
 """Letters of a verb that a noun begins with: correction."""
-"""Entries that words may find; more are no answer."""
 
 _ALARM = re.compile(r"### ([A-Z]+(?:_[A-Z]+)+)")
 _SCOPE = re.compile(r"`\[([\w.]+)\]`")

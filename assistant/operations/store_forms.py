@@ -257,11 +257,7 @@ def stored(slots: Slots) -> Read:
     gateway = slots.one("gateway") if thing == "incident" else None
     prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
     if prefix:
-        slots.take("group", "code")
-        slots.take("subject", "code")
-        slots.take("severity", "error")
-        slots.take("intent", "began")
-        slots.take("field", "error_code")
+        _take_beside_prefix(slots)
     least, most = _bounds(slots, by)
     plan = Stored(
         thing=thing,
@@ -286,6 +282,15 @@ def stored(slots: Slots) -> Read:
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+def _take_beside_prefix(slots: Slots) -> None:
+    """Take the words that name what begins so: the error codes beginning with FR-R."""
+    slots.take("group", "code")
+    slots.take("subject", "code")
+    slots.take("severity", "error")
+    slots.take("intent", "began")
+    slots.take("field", "error_code")
 
 
 def _of_states(slots: Slots, thing: str) -> bool:

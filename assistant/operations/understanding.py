@@ -439,9 +439,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         for slot, known in written if "_" in word or "-" in word or "." in word or "`" in text else ():
             if low in known and not (slot == "pointed" and hits):
                 hits.append((slot, known[low]))
-        ended = found.end() == len(found.string.rstrip(" ?.!")) or found.start() == 0
-        alone = ended and _MODAL.isdisjoint(found.string.lower().split())
-        if word in markets or (word.upper() in markets and (alone or not is_question_word(low))):
+        if word in markets or (word.upper() in markets and _names_market(found)):
             hits.append(("market", word.upper()))
         head, _, tail = word.partition("-")
         if tail.isalpha() and head.lower() in sets:
@@ -461,6 +459,13 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
     text = _ERROR_CODE.sub(code, text)
     text = _PREFIX.sub(prefix, text)
     return _WORD.sub(name, text)
+
+
+def _names_market(found: re.Match[str]) -> bool:
+    """Whether a word that is like the code of a market, but not written like one, is it: "be" is a verb, too."""
+    text = found.string
+    ended = found.start() == 0 or found.end() == len(text.rstrip(" ?.!"))
+    return not is_question_word(found.group().lower()) or (ended and _MODAL.isdisjoint(text.lower().split()))
 
 
 _KINDS = {name.lower(): name for name in KINDS}

@@ -46,7 +46,7 @@ class _Form(NamedTuple):
     end: str
 
 
-class Unread(Exception):
+class _Unread(Exception):
     """The text does not stand as the encoder writes it, or does not hold what it must."""
 
 
@@ -69,12 +69,11 @@ class Written:
           xml: the document.
         """
         begun = _NAME.match(xml)
-        kind = KINDS.get(begun[1]) if begun is not None else None
-        if kind is None:
+        if begun is None or begun[1] not in KINDS:
             return None
         try:
-            found, end = self._element(xml, 0, self._form_of(kind, "", True))
-        except (Unread, KeyError, ValueError, TypeError):
+            found, end = self._element(xml, 0, self._form_of(KINDS[begun[1]], begun[1], True))
+        except (_Unread, KeyError, ValueError, TypeError):
             return None
         return found if end == len(xml) and isinstance(found, KernelMessage) else None
 
@@ -82,7 +81,7 @@ class Written:
         """The value of the element at a place, and the place behind it."""
         tag = form.tag.match(xml, at)
         if tag is None:
-            raise Unread
+            raise _Unread
         *texts, closed = tag.groups()
         values = {
             name: read(text) for (name, read), text in zip(form.attributes, texts, strict=True) if text is not None
@@ -91,20 +90,20 @@ class Written:
         if not closed:
             at = self._children(xml, at, form, values)
         if not form.required <= values.keys():
-            raise Unread
+            raise _Unread
         return form.cls(**values), at
 
     def _children(self, xml: str, at: int, form: _Form, values: dict[str, Any]) -> int:
         while not xml.startswith(form.end, at):
             begun = _NAME.match(xml, at)
             if begun is None:
-                raise Unread
+                raise _Unread
             child, of_part = form.children[begun[1]]
             part, at = self._element(xml, at, of_part)
             if child.many:
                 values.setdefault(child.field, []).append(part)
             elif child.field in values:
-                raise Unread
+                raise _Unread
             else:
                 values[child.field] = part
         for field in form.many:
@@ -114,7 +113,6 @@ class Written:
 
     def _made(self, cls: type[Struct], name: str, root: bool) -> _Form:
         shape = shape_of(cls)
-        name = name or next(kind for kind, one in KINDS.items() if one is cls)
         begun = f'<{name} xmlns="{NAMESPACE}"' if root else f"<{name}"
         tag = re.escape(begun) + "".join(map(_attribute, shape.attributes)) + "(?:(/)>|>)"
         return _Form(

@@ -46,9 +46,11 @@ def worked_answer(house: House, question: str, markets: tuple[str, ...] = ()) ->
 
 
 def leans(answer: Answer) -> bool:
-    """Whether an answer that was worked out rests on a likeness of words with our documentation, or found nothing."""
+    """Whether an answer that was worked out rests on a likeness, or found nothing."""
     if answer.worked is None:
         return False
+    if answer.worked.sure < 1:
+        return True
     pairs = list(zip(answer.worked.plans, answer.worked.answers, strict=False))
     return bool(pairs) and all(
         plan.get("do") in LEANING or (plan.get("do") not in PERSONAL and not any(one.values)) for plan, one in pairs
@@ -103,7 +105,7 @@ def answer_of(question: str, reply: Reply, seconds: float, generator: str = OPER
         question=question,
         language=reply.language,
         text=text,
-        confidence=0.0 if reply.asked else 1.0,
+        confidence=0.0 if reply.asked else reply.sure,
         abstained=bool(reply.asked),
         generator=generator,
         seconds={"work out": round(seconds, 3)},

@@ -215,6 +215,7 @@ def serve(
     need("fastapi", "jinja2", "uvicorn")
     from assistant.config import load_config
     from assistant.operations.house import House
+    from assistant.operations.likeness import Likeness
     from assistant.web.pages import make_app
     from assistant.web.serving import door
     from energycomm.commands.serve import options, tls_context
@@ -224,7 +225,8 @@ def serve(
     config = load()
 
     def chat() -> Any:
-        return make_app(*_open(House(config)), load_config())
+        settings = load_config()
+        return make_app(*_open(House(config, likeness=Likeness.of(settings))), settings)
 
     with door(config, host, chat, sign_in=sign_in) as app:
         scheme = "https" if config.web.certificate_file else "http"
@@ -254,11 +256,12 @@ def _house() -> Any:
     from assistant.config import load_config
     from assistant.kept import FOLDER
     from assistant.operations.house import House
+    from assistant.operations.likeness import Likeness
     from energycomm.config import load
 
-    config = load()
+    config, settings = load(), load_config()
     announce(config)
-    return House(config, documents=_documents, kept=load_config().folder / FOLDER)
+    return House(config, documents=_documents, kept=settings.folder / FOLDER, likeness=Likeness.of(settings))
 
 
 def _documents() -> Any:

@@ -52,10 +52,12 @@ def _index(root: Path, indexed: Path | None, embedder: Any, config: Any) -> Any:
 
 def _house() -> Any:
     """Rules, store and documentation of the working directory."""
+    from assistant.config import load_config
     from assistant.operations.house import House
+    from assistant.operations.likeness import Likeness
     from energycomm.config import load
 
-    return House(load())
+    return House(load(), likeness=Likeness.of(load_config()))
 
 
 @app.command()

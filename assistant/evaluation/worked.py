@@ -27,8 +27,10 @@ import yaml
 from babel.messages.pofile import read_po
 from sqlalchemy import make_url
 
+from assistant.config import AssistantConfig
 from assistant.operations.house import House
-from assistant.operations.worked import Reply
+from assistant.operations.likeness import Likeness
+from assistant.operations.worked import Worked
 from energycomm.config import Config
 
 Form = Literal["number", "set", "value", "parts", "yes", "date", "state", "refusal", "unknown"]
@@ -38,7 +40,7 @@ UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
 
 DEVELOPMENT = tuple(
     UNSEEN.with_name(f"worked_{name}.jsonl")
-    for name in ("development", "consultants", "analysts", "colleagues", "retired", "newcomers", "voices")
+    for name in ("development", "consultants", "analysts", "colleagues", "retired", "newcomers", "voices", "refusals")
 )
 """Those that the grammar was written with: a line has one gold and the ways in which it was asked."""
 
@@ -294,38 +296,48 @@ def _holds(text: str, part: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(plain(part))}(?!\w)", plain(text)) is not None
 
 
-def measure(config: Config, *paths: Path) -> list[tuple[Question, Given, bool]]:
+def measure(config: Config, *paths: Path, likeness: Likeness | None = None) -> list[tuple[Question, Given, bool]]:
     """Ask every question of a set and judge the answers.
 
     Args:
       config: its rules and its store, which is SQLite.
       paths: the sets.
+      likeness: reads questions of which words are left over.
     """
-    house = House(config)
+    house = House(config, likeness=likeness)
     database = make_url(config.database_url).database
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as store:
         known = catalogue(config.rules_folder)
         asked = [question for path in paths for question in questions(path, known, store)]
     found = []
     for question in asked:
-        readings = _readings(house, question.text)
+        readings = readings_of(house, question.text)
         given = next((one for one in readings if right(question, one)), readings[0])
         found.append((question, given, right(question, given)))
     return found
 
 
-def _readings(house: House, text: str) -> list[Given]:
-    """What the assistant gave; an exception is a wrong answer, and does not end the run."""
+def readings_of(house: House, text: str) -> list[Given]:
+    """What the assistant gave; an exception is a wrong answer, and does not end the run.
+
+    Args:
+      house: answers.
+      text: the question.
+    """
     try:
-        return [*_given(house.reply(text))] or [Given(False, "", (), "")]
+        reply = house.reply(text)
+        return [*given_by(() if reply is None else reply.answers)] or [Given(False, "", (), "")]
     except Exception as error:  # whatever it is, it is told and counted
         at = traceback.extract_tb(error.__traceback__)[-1]
         return [Given(False, "", (), "", f"{type(error).__name__} in {Path(at.filename).name}:{at.lineno}")]
 
 
-def _given(reply: Reply | None) -> Iterator[Given]:
-    """Each answer, and all of them as one: a question in two parts has two."""
-    answers = () if reply is None else reply.answers
+def given_by(answers: Sequence[Worked]) -> Iterator[Given]:
+    """Each answer, and all of them as one: a question in two parts has two.
+
+    Args:
+      answers: what was worked out.
+    """
     for answer in answers:
         rows = () if answer.table is None else answer.table.rows
         yield Given(True, answer.sentence, rows, answer.proofs[0].text)
@@ -336,7 +348,8 @@ def _given(reply: Reply | None) -> Iterator[Given]:
 def _main(database: str, *options: str) -> None:
     settings: dict[str, Any] = {"database": database}
     development = "--development" in options
-    judged = measure(Config(**settings), *(DEVELOPMENT if development else (UNSEEN,)))
+    likeness = Likeness.of(AssistantConfig())
+    judged = measure(Config(**settings), *(DEVELOPMENT if development else (UNSEEN,)), likeness=likeness)
     if development:  # the unseen ones are never shown
         for question, given, well in judged:
             if not well:

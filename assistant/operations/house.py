@@ -19,6 +19,7 @@ from assistant.operations import across, codelists, family, grammar, manual, tab
 from assistant.operations import catalogue as rules_
 from assistant.operations.attributes import Texts, translations
 from assistant.operations.family import Plan, named
+from assistant.operations.likeness import Guess, Likeness
 from assistant.operations.plaintext import contains
 from assistant.operations.rule_forms import near
 from assistant.operations.rulebook import read_rulebook, read_whole, rule_files
@@ -88,6 +89,7 @@ class House:
       now: gives the time.
       kept: folder for what was read of rules and documentation, so that the next process need not read them; None
         keeps nothing.
+      likeness: reads questions of which words are left over; without it these are not understood.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class House:
         documents: DocumentVersions | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         kept: Path | None = None,
+        likeness: Likeness | None = None,
     ) -> None:
         self.config = config
         self.docs = docs or next(
@@ -113,6 +116,7 @@ class House:
         self._documents = documents
         self._now = now
         self._kept = Kept(kept)
+        self._likeness = likeness
         self._read: _Rules | None = None
         self._lock = threading.Lock()
 
@@ -160,6 +164,11 @@ class House:
                     ),
                 )
             return self._read
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The names that the rules and the documentation have now."""
+        return self._rules().lexicon
 
     def read(self, question: str, markets: tuple[str, ...] = ()) -> Reading:
         """A question, taken apart, and its readings.
@@ -215,24 +224,42 @@ class House:
         if isinstance(read, Asking):
             text = say(language, read.key, name=read.name)
             return Reply(language=language, plans=(), asked=text, choices=read.choices)
-        answers = self._answers(read or (), language)
+        answers = self.answers(read or (), language)
         for read in () if answers else self._other_readings(asked):
-            answers = self._answers(read, language)
+            answers = self.answers(read, language)
             if answers:
                 break
+        guess = None if answers or reading.read else self._guessed(asked)
+        if guess is not None:
+            read, answers = guess.plans, self.answers(guess.plans, language)
         if not read or not answers:
             return None
         read, answers = _differing(read, answers)
         notes = [answers[-1].note]
+        if guess is not None:
+            notes.append(say(language, "left_over", words=", ".join(guess.left)))
         if asked.corrected:
             notes.append(say(language, "read_as", words=", ".join(asked.corrected.values())))
         if reading.missing:
             notes.append(say(language, "part_missing", part=reading.missing))
         answers[-1] = msgspec.structs.replace(answers[-1], note=" ".join(filter(None, notes)))
-        return Reply(language=language, plans=tuple(map(as_data, read)), answers=tuple(answers))
+        sure = 1.0 if guess is None else guess.sure
+        return Reply(language=language, plans=tuple(map(as_data, read)), answers=tuple(answers), sure=sure)
 
-    def _answers(self, plans: tuple[Plan, ...], language: str) -> list[Worked]:
-        """The answer of each plan; none where one has none."""
+    def _guessed(self, asked: Understood) -> Guess | None:
+        """The surest reading that leaves words over and has an answer."""
+        if self._likeness is None or grammar.is_none(asked):
+            return None
+        guesses = self._likeness.guesses(asked, self._now().date())
+        return next((guess for guess in guesses if self.answers(guess.plans, asked.language)), None)
+
+    def answers(self, plans: tuple[Plan, ...], language: str) -> list[Worked]:
+        """The answer of each plan; none where one has none.
+
+        Args:
+          plans: what is asked.
+          language: of the answers.
+        """
         answers = []
         for plan in plans:
             try:
@@ -266,12 +293,18 @@ class House:
         asked, read = reading.asked, reading.read
         if asked is None:
             return {"named": {}, "plans": [], "to": "passages"}
+        left: tuple[str, ...] = ()
         if read is None:
             read = self._in_tables(asked)
+            guess = None if read else self._guessed(asked)
+            if guess is not None:
+                read, left = guess.plans, guess.left
         plans = [as_data(plan) for plan in read] if isinstance(read, tuple) else []
         ask_back = say(asked.language, read.key, name=read.name) if isinstance(read, Asking) else None
         to = "operation" if plans else "person" if ask_back else "passages"
         shown = {"language": asked.language, "named": said(asked), "plans": plans, "asked": ask_back, "to": to}
+        if left:
+            shown["left_over"] = list(left)
         return {**shown, "missing": reading.missing} if reading.missing else shown
 
     def called(self, name: str, arguments: Any, language: str = "en") -> Worked | None:

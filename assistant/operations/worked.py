@@ -66,6 +66,7 @@ class Reply(Struct, frozen=True, kw_only=True):
       answers: one for each plan.
       asked: what is asked back; empty where nothing is.
       choices: what may be meant.
+      sure: how sure the reading is, 0..1; below 1 where words of the question were left over.
     """
 
     language: str
@@ -73,3 +74,4 @@ class Reply(Struct, frozen=True, kw_only=True):
     answers: tuple[Worked, ...] = ()
     asked: str = ""
     choices: tuple[str, ...] = ()
+    sure: float = 1.0

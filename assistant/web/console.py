@@ -118,12 +118,16 @@ class Chat:
         from assistant.chat.assistant import Assistant
         from assistant.chat.log import open_log
         from assistant.operations.house import House
+        from assistant.operations.likeness import Likeness
         from assistant.web.pages import make_app
 
         with self._lock:
             if self._app is None:
                 config = load_config()
                 self._app = make_app(
-                    Assistant.open(config, House(self.gateway)), open_log(config), config, in_console=True
+                    Assistant.open(config, House(self.gateway, likeness=Likeness.of(config))),
+                    open_log(config),
+                    config,
+                    in_console=True,
                 )
             return self._app

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,13 @@ ROWS_TOGETHER = 2_000
 SCHEMA = pa.schema(
     [
         pa.field("point", pa.int64(), nullable=False),
-        pa.field("market", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("market", pa.string(), nullable=False),
         pa.field("identifier", pa.string(), nullable=False),
         pa.field("id", pa.int64(), nullable=False),
         pa.field("identity", pa.binary()),
         pa.field("position", pa.int32(), nullable=False),
         pa.field("effective", pa.int64(), nullable=False),
-        pa.field("state", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("state", pa.string(), nullable=False),
         pa.field("given_up", pa.bool_(), nullable=False),
         pa.field("asked", pa.bool_(), nullable=False),
         pa.field("codes", pa.string(), nullable=False),
@@ -211,21 +212,20 @@ def read_bucket(content: bytes) -> Iterator[Point]:
       content: the file. Messages whose Kernel XML this version cannot read are left out, as by the live path.
     """
     file = pq.ParquetFile(pa.BufferReader(content))
-    rows = (row for batch in file.iter_batches(ROWS_TOGETHER) for row in batch.to_pylist())
-    for (point, market, identifier), several in groupby(
-        rows, key=lambda row: (row["point"], row["market"], row["identifier"])
-    ):
+    batches = file.iter_batches(ROWS_TOGETHER)
+    rows = (row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    for (point, market, identifier), several in groupby(rows, key=itemgetter(0, 1, 2)):
         entries: list[Entry] = []
         asked: dict[int, tuple[str, ...]] = {}
         start: bytes | None = None
-        for row in several:
-            start = start or row["start"]
-            message = decode(row["xml"])
+        for _, _, _, number, identity, position, at, state, given_up, is_asked, codes, xml, begin in several:
+            start = start or begin
+            message = decode(xml)
             if not isinstance(message, KernelMessage):
                 continue
-            key = business_key(message, row["effective"], row["identity"] or b"", row["position"])
-            entries.append(Entry(key, message, row["effective"], row["id"], row["state"], row["given_up"]))
-            if row["asked"]:
-                asked[row["id"]] = tuple(row["codes"].split())
+            key = business_key(message, at, identity or b"", position)
+            entries.append(Entry(key, message, at, number, state, given_up))
+            if is_asked:
+                asked[number] = tuple(codes.split())
         entries.sort(key=lambda entry: entry.key)
         yield Point(point, market, identifier, entries, asked, start)

@@ -93,11 +93,11 @@ def bucket_schema(subject: Subject) -> pa.Schema:
     A message that is taken back unless a row of it is wanted has a first row that says so, with its origin alone.
     """
     columns = tables.metadata.tables[subject.table].columns
-    word = pa.dictionary(pa.int32(), pa.string())
-    head = {"market": word, "access_point": pa.string(), "at": pa.int64(), "kind": word, "market_type": word}
+    texts = ("market", "access_point", "kind", "market_type")
+    head = {"at": pa.int64(), **dict.fromkeys(texts, pa.string())}
     return pa.schema(
         [
-            pa.field("op", word, nullable=False),
+            pa.field("op", pa.string(), nullable=False),
             pa.field("message", pa.int64(), nullable=False),
             *(pa.field(name, head[name]) for name in OF_MESSAGE),
             *(pa.field(f"own_{name}", _type(columns[name].type)) for name in read_columns(subject)),

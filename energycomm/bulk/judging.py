@@ -158,8 +158,16 @@ def _judged_anew(engine: Judge, zone: ZoneInfo, point: Point) -> list[Entry]:
     """The messages of an access point with the verdicts that the rules give them, from the first in the bucket on."""
 
     def walk(faults: dict[int, str]) -> list[Entry]:
-        state = load_state(point.start)
-        fold = Fold(engine, zone, state, point.id, {}, since_checkpoint=NO_CHECKPOINTS, faults=faults)
+        fold = Fold(
+            engine,
+            zone,
+            load_state(point.start),
+            point.id,
+            {},
+            since_checkpoint=NO_CHECKPOINTS,
+            faults=faults,
+            writes=False,
+        )
         fold.foresee(point.entries)
         for entry in point.entries:
             fold.judge(entry)
@@ -173,9 +181,11 @@ def _shift(entry: Entry, point: Point) -> Shift | None:
     assert verdict is not None
     assert stored is not None
     before = "accepted" if stored in APPLIED else "rejected" if stored in REJECTED else stored
+    if before == verdict.label != "rejected":
+        return None
     codes, codes_after = point.asked[entry.message_id], tuple(sorted(error_codes(verdict)))
     given_up = entry.given_up and verdict.label == "quarantined"
-    same = before == verdict.label and (before != "rejected" or codes == codes_after)
+    same = before == verdict.label and codes == codes_after
     if same or given_up or before == "to_replay":
         return None
     return Shift(

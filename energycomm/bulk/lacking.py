@@ -50,14 +50,14 @@ _INVOICED = (GridCharge.__name__, GridInvoice.__name__)
 SCHEMA = pa.schema(
     [
         pa.field("point", pa.int64(), nullable=False),
-        pa.field("market", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("market", pa.string(), nullable=False),
         pa.field("identifier", pa.string(), nullable=False),
         pa.field("id", pa.int64(), nullable=False),
         pa.field("identity", pa.binary()),
         pa.field("position", pa.int32(), nullable=False),
         pa.field("effective", pa.int64(), nullable=False),
-        pa.field("state", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("kind", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("state", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
         pa.field("counts", pa.bool_(), nullable=False),
         pa.field("particulars", pa.binary(), nullable=False),
         pa.field("invoiced", pa.bool_(), nullable=False),

@@ -210,6 +210,7 @@ def _reader_of(scalar: Scalar, bounded: bool) -> Reader:
 def _matching(pattern: str) -> Reader:
     matches = re.compile(pattern, re.ASCII).fullmatch
 
+    @lru_cache(1024)
     def read_text(text: str) -> str:
         if not matches(text):
             raise ValueError(text)
@@ -231,7 +232,7 @@ def _within(scalar: Scalar, read: Reader) -> Reader:
 
 
 def _read_integer(text: str) -> int:
-    if not _INTEGER(text):
+    if not (text.isdecimal() and text.isascii() and len(text) <= 18) and not _INTEGER(text):
         raise ValueError(text)
     return int(text)
 

@@ -66,7 +66,7 @@ class Step(Struct):
       at: effective instant, microseconds since the epoch.
       message_id: id of the message in the EIS.
       access_point_id: id of the access point in the EIS; None where the message names none.
-      rows: rows to insert, by table; grown.
+      rows: rows to insert, by table; grown. None where nobody stores them.
       zone: the legal time in which days are counted.
     """
 
@@ -75,11 +75,13 @@ class Step(Struct):
     at: int
     message_id: int
     access_point_id: int | None
-    rows: Rows
+    rows: Rows | None
     zone: ZoneInfo = ZoneInfo("UTC")
 
     def write(self, **computed: object) -> None:
         """Add the domain row of the message: its declared fields and the computed columns."""
+        if self.rows is None:
+            return
         kind: type[KernelMessage] = type(self.message)
         table, alone = _place_of(kind)
         row = row_of(self.message)
@@ -92,6 +94,10 @@ class Step(Struct):
             self.rows[table] = [row]
         else:
             written.append(row)
+
+    def written(self, table: Table) -> Sequence[DomainRow]:
+        """The rows of a table that messages wrote which are judged together with this one."""
+        return () if self.rows is None else self.rows[table]
 
     def remember(self) -> None:
         """Keep the values that the message states in the state, as declared."""
@@ -314,7 +320,7 @@ def _settle_original(step: Step, table: Table) -> None:
     original.status = "cancelled" if step.message.function == "cancel" else "replaced"
     named = step.message.correlation in (original.reference, original.own)
     original.unnamed = original.status == "replaced" and not named
-    for row in step.rows[table]:  # a correction and its original share an instant, so they are always judged together
+    for row in step.written(table):  # a correction and its original share an instant: they are always judged together
         if row["message_id"] == original.message:
             row["status"] = original.status
             return
@@ -331,7 +337,7 @@ def _supersede(step: Step, table: Table, column: str, key_of: Key) -> None:
 
 def _take_out(step: Step, table: Table, message_id: int, column: str, key_of: Key, gone: Set[object]) -> None:
     """Take parts out of the row of a message of the same instant; one that loses all keeps them and is replaced."""
-    for row in step.rows[table]:  # what may lose parts to a message is always judged together with it
+    for row in step.written(table):  # what may lose parts to a message is always judged together with it
         if row["message_id"] == message_id and row["status"] == "current":
             parts = row[column]
             left = [one for one in parts if key_of(one) not in gone]

@@ -145,6 +145,7 @@ class Fold(Struct):
       checkpoints: (instant, state bytes) to store.
       faults: messages that broke an earlier walk, with what broke: they are not judged and do nothing.
       ahead: what the messages of the walk say ahead of their turn.
+      writes: domain rows are made; not where nobody stores them.
     """
 
     engine: Judge
@@ -156,6 +157,7 @@ class Fold(Struct):
     checkpoints: list[tuple[int, bytes]] = field(default_factory=list)
     faults: dict[int, str] = field(default_factory=dict)
     ahead: Ahead = field(default_factory=Ahead)
+    writes: bool = True
 
     def foresee(self, entries: Iterable[Entry]) -> None:
         """Take note of what messages of the walk say ahead of their turn: all of one instant are in one walk.
@@ -242,7 +244,8 @@ class Fold(Struct):
         self.since_checkpoint += 1
 
     def _apply(self, entry: Entry, actions: tuple[Action, ...]) -> None:
-        step = Step(self.state, entry.message, entry.at, entry.message_id, self.access_point_id, self.rows, self.zone)
+        rows = self.rows if self.writes else None
+        step = Step(self.state, entry.message, entry.at, entry.message_id, self.access_point_id, rows, self.zone)
         for action in actions:
             function = VERB_FUNCTIONS.get(action.verb)
             if function is not None:

@@ -151,9 +151,9 @@ def histories(
         early = set() if floor == NEVER else {row.id for row in reader.messages(list(ids)) if row.effective < floor}
         others = sorted(set(ids) - set(past.rows) - early)
         apart = {number: past_of(reader, access_point_id, floor, keeping=number) for number in others}
-    yield from _walk(Fold(engine, zone, load_state(data), access_point_id, {}), past, ids)
+    yield from _walk(Fold(engine, zone, load_state(data), access_point_id, {}, writes=False), past, ids)
     for number, other in apart.items():
-        yield from _walk(Fold(engine, zone, load_state(data), access_point_id, {}), other, {number})
+        yield from _walk(Fold(engine, zone, load_state(data), access_point_id, {}, writes=False), other, {number})
 
 
 def _walk(fold: Fold, past: Past, ids: Collection[int]) -> Iterator[Known]:
@@ -227,7 +227,7 @@ def judged_at(
     for at in instants if own else ():
         message = structs.replace(own[0].message, effective=at)
         guesses[at] = Entry((micros(at), *own[0].key[1:]), message, micros(at), message_id)
-    fold = Fold(engine, zone, load_state(data), access_point_id, {})
+    fold = Fold(engine, zone, load_state(data), access_point_id, {}, writes=False)
     for entry in sorted((*past.entries, *guesses.values()), key=lambda entry: entry.key):
         if entry.message_id != message_id:
             fold.replay(entry)

@@ -166,7 +166,7 @@ class Reassessment(Rejudging):
         entries.sort(key=lambda entry: entry.key)
         # What broke loses its verdict, so that everything after it is judged anew.
         start = min([start, *(entry.at for entry in entries if entry.message_id in faults)])
-        fold = Fold(self.engine, self.zone, load_state(stored.state), late.point.id, {}, faults=faults)
+        fold = Fold(self.engine, self.zone, load_state(stored.state), late.point.id, {}, faults=faults, writes=False)
         fold.foresee(entries)
         judged: list[Entry] = []
         for entry in entries:
@@ -177,11 +177,9 @@ class Reassessment(Rejudging):
                 if (reached := fold.state.reaches(start)) < start:
                     earlier = self._stored([(late.point.id, reached)])[late.point.id]
                     return self._walk(late, reached, earlier, unreadable, faults)
-                fold.rows = {}
+                fold.writes = True
             self._settle(fold, entry)
             judged.append(entry)
-        if not judged:
-            fold.rows = {}
         return _Walk(fold, judged, start)
 
     def _settle(self, fold: Fold, entry: Entry) -> None:

@@ -219,6 +219,12 @@ def test_what_is_no_xml_is_refused(content: str | bytes, code: str) -> None:
     assert refused.code == code
 
 
+def test_an_element_may_be_closed_by_an_end_tag() -> None:
+    register = GOOD[GOOD.index("<register") : GOOD.index("/>") + 2]
+    assert decode(GOOD.replace(register, register[:-2] + "></register>")) == decode(GOOD)
+    assert decode(encode(start())[:-2] + "></StartOfSupply>") == start()
+
+
 def test_white_space_and_comments_between_elements_are_not_minded() -> None:
     assert decode(GOOD.replace("<register", "\n <!-- one --> <register")) == decode(GOOD)
 
@@ -245,7 +251,9 @@ def test_damaged_text_is_read_or_refused_as_a_parser_reads_or_refuses_it(
     first = data.draw(st.integers(0, len(text)))
     last = data.draw(st.integers(first, min(len(text), first + 20)))
     put = data.draw(
-        st.sampled_from(["", " ", "\n", "&amp;", "x", '"', "/>", "<!---->", "\x7f", "é", text[first:last] * 2])
+        st.sampled_from(
+            ["", " ", "\n", "&amp;", "x", '"', ">", "/>", "<!---->", "\x01", "\x7f", "\xa0", "é", text[first:last] * 2]
+        )
     )
     damaged = text[:first] + put + text[last:]
     assert decode(damaged) == decode(damaged.encode())

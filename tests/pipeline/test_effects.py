@@ -17,7 +17,7 @@ def registers_of(message: KernelMessage) -> str:
     """What a reading leaves of its registers in the domain table."""
     step = Step(AccessPointState(), message, micros(message.effective), 1, 1, {})
     store_reading(step)
-    (row,) = step.rows[tables.reading]
+    (row,) = step.written(tables.reading)
     (stored,) = ordered(tables.reading, [{"id": 1, **row}])
     return str(stored[tables.reading.columns.keys().index("registers")])
 

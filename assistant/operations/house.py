@@ -156,7 +156,8 @@ class House:
                     whole=whole,
                     catalogue=catalogue,
                     lexicon=lexicon_of(
-                        catalogue, settings, commands, glossary, scopes, gateway, self._translated, kept
+                        catalogue, settings, commands, glossary, scopes, gateway, self._translated, kept,
+                        lambda: translations(folder).values(),
                     ),
                 )
             return self._read

@@ -231,7 +231,7 @@ def stored(slots: Slots) -> Read:
         return None
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
-    if thing is None or _of_states(slots, thing):
+    if thing is None or _of_states(slots, thing) or _of_a_rule(slots):
         return None
     supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
@@ -291,6 +291,11 @@ def _take_beside_prefix(slots: Slots) -> None:
     slots.take("severity", "error")
     slots.take("intent", "began")
     slots.take("field", "error_code")
+
+
+def _of_a_rule(slots: Slots) -> bool:
+    """Whether it asks from when a rule holds, or what it rests on: nothing of the store has that."""
+    return slots.has("code") and not slots.has("thing") and slots.has("field", "validity", "source", "field", "repair")
 
 
 def _of_states(slots: Slots, thing: str) -> bool:

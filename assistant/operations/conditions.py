@@ -169,7 +169,7 @@ def rules_counted(slots: Slots) -> int | None:
     return _rules_behind(slots, slots.of("intent", "count"))
 
 
-def _rules_asked(slots: Slots) -> int | None:
+def rules_asked(slots: Slots) -> int | None:
     """Where "how many rules" or "which rules" begins."""
     which = [one for one in slots.of("intent", "list") if slots.asked.word(one.start) in WHICH]
     return _rules_behind(slots, [*slots.of("intent", "count"), *which])
@@ -216,7 +216,7 @@ def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
     told = {"kind"} if sized else set()
     told |= {"source"} if source or rests_on_reason(slots) else set()
     rest = [one for one in spoken if not _beside_value(slots, one) and one.attribute not in told]
-    asked = _rules_asked(slots)
+    asked = rules_asked(slots)
     context = [
         one for one in rest
         if asked is not None and one.end <= asked and not (one.each or _asked_for(slots, one))
@@ -510,7 +510,7 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
         return  # when they cease to hold is no condition: the days are left, and it is not understood
     about = slots.has("topic") and not days.known  # rules on a change of meter: the change is what they say
     began = bool(slots.take("intent", "began") if about else slots.take("intent", "began", "changed"))
-    if days.since and days.until is None and slots.has("days"):
+    if days.since and days.until is None and slots.has("days") and not _as_of(slots):
         slots.take("only")
         began = True  # those that hold since a day began on it or later
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
@@ -526,6 +526,13 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     where["off"] = day if off else None
     where["since"], where["until"] = (days.since, days.until) if began else (None, None)
     where["changes"] = (began and not where.get("code")) or dated
+
+
+def _as_of(slots: Slots) -> bool:
+    """Whether it is asked what is in force as of a day, and not what begins on it."""
+    tokens = slots.asked.tokens
+    said = any(tokens[one.start - 2 : one.start] in (["as", "of"], ["as", "at"]) for one in slots.of("days"))
+    return said and slots.has("field", "validity") and not slots.has("intent", "began")
 
 
 ENDING = frozenset((

@@ -38,9 +38,9 @@ _PARTS = re.compile(
     r"quels|quelles|pourquoi|depuis quand|hoeveel|wat|welke|welk|waarom|sinds wanneer)\b)|\?\s+(?=\w)"
 )
 _WHICH_ONES = re.compile(
-    r"(?i)(?:and |et |en )?(?:which(?: ones?)?(?: are (?:they|those))?|(?:name|list) (?:them|it)|"
+    r"(?i)(?:and |et |en )?(?:which(?: ones?)?(?: are (?:they|those))?|"
     r"(?:le|la|les)quel(?:le)?s?(?: est-ce| sont-ce| sont-(?:il|elle)s)?|"
-    r"welke?(?: (?:dan|zijn (?:dat|het)))?|noem ze)[ .!]*"
+    r"welke?(?: (?:dan|zijn (?:dat|het)))?)[ .!]*"
 )
 """Asks for the names of what was asked about: no part of its own."""
 _JOINED = re.compile(r"(?i)\s+(?:and|et|en)\s+")

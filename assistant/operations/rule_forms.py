@@ -138,6 +138,9 @@ def one_rule(slots: Slots) -> Read:
     slots.take("subject", "kind")
     if slots.has("field", "kinds", "field"):
         slots.take("thing", "message")  # a field of the message
+    slots.take("intent", "today")
+    if slots.has("field", "validity"):
+        slots.take("intent", "since", "when", "began")
     slots.take("subject", "script")
     if slots.take("repair") and not slots.has("field", "repair"):
         return (RuleField(code=code, fields=("repair",)),)
@@ -178,7 +181,9 @@ def _either(slots: Slots) -> bool:
 
 def _in_force(slots: Slots, code: str) -> Read:
     days = slots.asked.days
-    now = slots.has("intent", "today") or (yes_no(slots) and slots.has("field", "validity") and not slots.has("kind"))
+    asks = yes_no(slots)
+    today = slots.has("intent", "today") and (asks or not slots.has("field", "sentence"))  # wat eist ze nu precies
+    now = today or (asks and slots.has("field", "validity") and not slots.has("kind"))
     day = days.day or days.since or (slots.today if now else None)
     if day is None:
         return None
@@ -221,7 +226,8 @@ def _equal(slots: Slots, code: str) -> Read:
         slots.take("field", field, "field", "kinds", "sentence")
         slots.take("intent", "why")
         return (RuleField(code=code, fields=(field,), equals=value),)
-    if slots.has("repair") and yes_no(slots):
+    listed = slots.has("intent", "list") or len([one for one in slots.values("field") if one != "repair"]) > 0
+    if (slots.has("repair") or (slots.has("field", "repair") and not listed)) and yes_no(slots):
         slots.take("repair")
         slots.take("field", "repair")
         slots.take("intent", "exists", "list")

@@ -8,7 +8,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import markets_of
+from assistant.operations.conditions import markets_of, rules_asked
 from assistant.operations.family import (
     Plan,
     PointLife,
@@ -294,8 +294,15 @@ def _take_beside_prefix(slots: Slots) -> None:
 
 
 def _of_a_rule(slots: Slots) -> bool:
-    """Whether it asks from when a rule holds, or what it rests on: nothing of the store has that."""
-    return slots.has("code") and not slots.has("thing") and slots.has("field", "validity", "source", "field", "repair")
+    """Whether it asks from when a rule holds, what it rests on, or which rules reject: the store has none of that."""
+    came = any(slots.has(slot) for slot in ("state", "stored", "days", "period", "ever", "code", "prefix", "point"))
+    came = came or slots.has("intent", "occurred", "top", "bottom", "since", "last", "when", "average")
+    if rules_asked(slots) is not None and slots.has("severity") and not came:
+        return True
+    if not slots.has("code") or slots.has("thing"):
+        return False
+    by_whom = slots.has("group", "by") and not slots.has("intent", "freed")  # who approved a rule
+    return by_whom or slots.has("field", "validity", "source", "field", "repair")
 
 
 def _of_states(slots: Slots, thing: str) -> bool:

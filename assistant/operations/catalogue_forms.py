@@ -346,6 +346,10 @@ def _what(slots: Slots) -> str:
     return "rule" if ruled else ""
 
 
+APART = frozenset(("that", "which", "but", "while", "que", "qu", "mais", "die", "dat", "maar", "terwijl"))
+"""Words between the market that has something and those that have not."""
+
+
 def _direction(slots: Slots, named: list[Match], denial: list[Match]) -> tuple[str, ...]:
     """Which market has it and which have not: those behind the words for "not" have not, unless nothing is between.
 
@@ -363,9 +367,8 @@ def _direction(slots: Slots, named: list[Match], denial: list[Match]) -> tuple[s
     if len(before) == 1 and behind:
         return before[0], *behind
     if len(before) > 2 and not behind:
-        second = places[ordered[1]]
-        apart = {"that", "which", "but", "while", "que", "qu", "mais", "die", "dat", "maar", "terwijl"}
-        return tuple(ordered) if apart & set(slots.asked.tokens[places[ordered[0]] : second]) else ()
+        between = slots.asked.tokens[places[ordered[0]] : places[ordered[1]]]
+        return () if APART.isdisjoint(between) else tuple(ordered)
     if not before and len(behind) >= 2:
         only = any(one.slot == "only" for one in denial)
         near = places[first] - denied <= 3

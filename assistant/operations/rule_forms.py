@@ -63,6 +63,8 @@ def _same(slots: Slots) -> Field | None:
     if not (said and fields):
         return None
     nearest = min(fields, key=lambda one: min(abs(one.start - other.start) for other in said))
+    if nearest.value == "field" and slots.has("intent", "list") and not yes_no(slots):
+        return None  # which fields are the same
     return nearest.value  # type: ignore[return-value]
 
 

@@ -62,9 +62,7 @@ def rests_on_reason(slots: Slots) -> bool:
     named = {one.start for one in slots.of_all(("subject", "field")) if one.value == "ebix"}
     verbs = [one for one in slots.of("field", "source") if not slots.asked.word(one.start).startswith(NOUNS)]
     return len(verbs) == len(slots.of("field", "source")) > 0 and any(
-        any(verb.end <= place < reason.start for place in named)
-        for verb in verbs
-        for reason in slots.of("ebix_reason")
+        any(verb.end <= place < reason.start for place in named) for verb in verbs for reason in slots.of("ebix_reason")
     )
 
 

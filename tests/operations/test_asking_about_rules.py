@@ -122,8 +122,8 @@ def test_what_stands_before_how_many_rules_is_not_what_is_counted(house: House, 
 def test_the_size_of_the_catalogue_is_how_many_rules_it_has(
     house: House, files: sqlite3.Connection, question: str
 ) -> None:
-    assert len(answer(house, question).values) <= len(column(files, "SELECT code FROM rule"))
-    assert str(column(files, "SELECT count(*) FROM rule")[0]) in answer(house, question).sentence
+    (expected,) = column(files, "SELECT count(*) FROM rule")
+    assert answer(house, question).sentence.startswith(f"{expected} ")
 
 
 @pytest.mark.parametrize(
@@ -187,12 +187,15 @@ def test_whether_two_rules_have_something_in_common(
     assert answer(house, question).values == (first == second,)
 
 
-@pytest.mark.parametrize("question", ["Put BE-U06 beside NL-P16: how severe is each of the two?",
-                                      "Mettez BE-U06 à côté de NL-P16 : quelle est la gravité de chacune ?",
-                                      "BE-U06 tegenover NL-P16: hoe zwaar is de ene en hoe zwaar de andere?"])  # fmt: skip
-def test_a_field_of_each_of_two_rules_is_told_of_both(
-    house: House, files: sqlite3.Connection, question: str
-) -> None:
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Put BE-U06 beside NL-P16: how severe is each of the two?",
+        "Mettez BE-U06 à côté de NL-P16 : quelle est la gravité de chacune ?",
+        "BE-U06 tegenover NL-P16: hoe zwaar is de ene en hoe zwaar de andere?",
+    ],
+)
+def test_a_field_of_each_of_two_rules_is_told_of_both(house: House, files: sqlite3.Connection, question: str) -> None:
     for code in ("BE-U06", "NL-P16"):
         (severity,) = column(files, "SELECT severity FROM rule WHERE error_code = ?", code)
         assert f"({severity})" in answer(house, question).sentence
@@ -246,9 +249,7 @@ def test_of_three_markets_it_has_to_be_told_which_has_not(house: House) -> None:
         ("Had BE-D11 come into force by 30 November 2025?", "2025-11-30"),
     ],
 )
-def test_whether_a_rule_was_in_force_on_a_day(
-    house: House, files: sqlite3.Connection, question: str, day: str
-) -> None:
+def test_whether_a_rule_was_in_force_on_a_day(house: House, files: sqlite3.Connection, question: str, day: str) -> None:
     (since,) = column(files, "SELECT since FROM rule WHERE error_code = 'BE-D11'")
     assert answer(house, question).values == (since <= day,)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Attribute, RuleFilter, Unlike
-from assistant.operations.slots import Asking, Slots
+from assistant.operations.slots import BUT, Asking, Slots
 from assistant.operations.topics import rests_on_reason, source_of, topic_of
 from assistant.operations.vocabulary import Match
 from energycomm.kernel.family import KINDS
@@ -421,13 +421,25 @@ def _severity(slots: Slots) -> str | None:
     """The severity; of two the one that is not denied."""
     staged = {place for one in slots.of("stage") for place in range(one.start, one.end)}
     named = [one for one in slots.of("severity") if one.start not in staged]
-    denied = {one.value for one in named if slots.denied(one, "not", "without", "except")}
+    denied = {one.value for one in named if _denied_behind(slots, one)}
+    denied |= {one.value for one in named if slots.denied(one, "not", "without", "except")}
     meant = {one.value for one in named} - denied or {"error", "warning"} - denied if named else set()
     slots.take("severity")
     if named:
         slots.take("only")
         slots.take("group", "code")
     return next(iter(meant)) if len(meant) == 1 else None
+
+
+def _denied_behind(slots: Slots, one: Match) -> bool:
+    """Whether the "not" that follows a verb denies it, and nothing behind: ne rejettent pas, mais avertissent."""
+    tokens = slots.asked.tokens
+    french = one.start > 0 and tokens[one.start - 1] in ("ne", "n")
+    contrasted = not BUT.isdisjoint(tokens[one.end + 1 : one.end + 2])
+    behind = [other for other in slots.of("not") if other.start == one.end and (french or contrasted)]
+    slots.mark(behind)
+    slots.void |= {other.start for other in behind}
+    return bool(behind)
 
 
 def _beside_value(slots: Slots, one: Mention) -> bool:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from assistant.operations.conditions import markets_of
 from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField, RuleFilter, Rules
 from assistant.operations.slots import Read, Slots, yes_no
+from assistant.operations.vocabulary import Match
 
 
 def compare(slots: Slots) -> Read:
@@ -15,6 +16,8 @@ def compare(slots: Slots) -> Read:
     if len(codes) != 2:
         return None
     _take_the_sides(slots, codes)
+    slots.take("repair")
+    slots.take("subject", "script")
     same = _same(slots)
     if same is not None:
         slots.take("same")
@@ -50,20 +53,23 @@ def compare(slots: Slots) -> Read:
     return (CompareRules(one=codes[0], other=codes[1]),)
 
 
+COMMON = frozenset(("common", "share", "shared", "commun", "partagent", "gemeen", "delen", "gedeeld"))
 AS = frozenset(("even", "aussi", "equally", "as"))
 
 
 def _same(slots: Slots) -> Field | None:
     """The field of which it is asked whether two rules have it in common: the one that stands nearest to "same"."""
-    said = slots.of("same")
+    shared = [one for one in slots.of("intent", "both") if slots.asked.word(one.end - 1) in COMMON]
+    said = [*slots.of("same"), *shared]
     fields = [one for one in slots.of("field") if one.value in FIELDS and one.value != "sentence"]
+    fields += [Match(one.start, one.end, "field", "repair") for one in slots.of("repair")]
     as_severe = [one for one in fields if one.value == "severity" and slots.asked.word(one.start) in AS]
     if as_severe:
         return "severity"
     if not (said and fields):
         return None
     nearest = min(fields, key=lambda one: min(abs(one.start - other.start) for other in said))
-    if nearest.value == "field" and slots.has("intent", "list") and not yes_no(slots):
+    if slots.asked.word(nearest.start).startswith(("which", "what", "quel", "welk")):
         return None  # which fields are the same
     return nearest.value  # type: ignore[return-value]
 
@@ -103,7 +109,7 @@ def one_rule(slots: Slots) -> Read:
         slots.take("field", "sentence", "ebix")
         slots.take("subject", "ebix", "code")
         return (RuleField(code=reasons[0]),)
-    if len(codes) != 1 or _of_a_person(slots):
+    if len(codes) != 1 or _of_a_person(slots) or _of_what_came(slots):
         return None
     code = codes[0]
     slots.take("subject", "rule")
@@ -158,6 +164,17 @@ def _of_a_person(slots: Slots) -> bool:
     whom = [place for place in range(min(len(tokens), 2)) if tokens[place] in WHO]
     blamed = [one for one in slots.of("field", "class") if not slots.asked.word(one.start).startswith(CLASSES)]
     return bool(whom) and not blamed
+
+
+PAST = frozenset(("was", "were", "did", "has", "have", "had", "werd", "werden", "heeft"))
+
+
+def _of_what_came(slots: Slots) -> bool:
+    """Whether it is asked what happened to a rule, which its text does not tell: when it was last violated."""
+    told = slots.has("field") or slots.has("intent", "exists", "list") or slots.has("repair") or slots.has("severity")
+    named = told or slots.asked.days.known or any(slots.has(one) for one in ("kind", "type", "class"))
+    first = slots.asked.word(0)
+    return not named and (first in PAST or slots.has("intent", "last"))
 
 
 CLASSES = ("class", "klasse", "foutklasse", "error", "categor", "foutcategor")

@@ -308,3 +308,30 @@ def test_who_did_something_advice_and_what_is_to_come_are_not_answered(house: Ho
 def test_a_word_with_two_letters_swapped_is_the_word_that_is_meant() -> None:
     assert meant("feild") == "field"
     assert meant("mesasge") == "message"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Quelles règles ne rejettent pas mais avertissent au Danemark ?",
+        "Welke Deense regels weigeren niet maar waarschuwen?",
+        "Which Danish rules do not reject but only warn?",
+        "Combien de règles danoises ne rejettent pas ?",
+    ],
+)
+def test_a_not_denies_the_verb_that_it_belongs_to_and_not_what_follows_a_but(
+    house: House, files: sqlite3.Connection, question: str
+) -> None:
+    expected = column(files, "SELECT count(*) FROM rule WHERE market = 'DK' AND severity = 'warning'")
+    given = answer(house, question)
+    assert given.table is not None
+    assert [len(given.table.rows)] == expected
+
+
+@pytest.mark.parametrize(("one", "other"), [("BE-R05", "FR-R03"), ("CO-R05", "CO-R08"), ("CO-R08", "CO-R07")])
+def test_two_rules_have_a_script_in_common_where_both_have_one(
+    house: House, files: sqlite3.Connection, one: str, other: str
+) -> None:
+    query = "SELECT script FROM repair JOIN rule USING (code) WHERE error_code = ?"
+    shared = set(column(files, query, one)) & set(column(files, query, other))
+    assert answer(house, f"Do {one} and {other} have a script in common?").values == (bool(shared),)

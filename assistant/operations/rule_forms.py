@@ -111,6 +111,8 @@ def one_rule(slots: Slots) -> Read:
         return (RuleField(code=reasons[0]),)
     if len(codes) != 1 or _of_a_person(slots) or _of_what_came(slots):
         return None
+    if slots.has("same") and slots.has("subject", "rule") and slots.has("field"):
+        return None  # which other rules have its reason: no operation finds those by a rule
     code = codes[0]
     slots.take("subject", "rule")
     slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in code.split("-")}
@@ -202,7 +204,8 @@ def _in_force(slots: Slots, code: str) -> Read:
     days = slots.asked.days
     asks = yes_no(slots)
     today = slots.has("intent", "today") and (asks or not slots.has("field", "sentence"))  # wat eist ze nu precies
-    now = today or (asks and slots.has("field", "validity") and not slots.has("kind"))
+    named = slots.has("kind") or any(one not in ("all", "common", code[:2]) for one in slots.values("market"))
+    now = today or (asks and slots.has("field", "validity") and not named)
     day = days.day or days.since or (slots.today if now else None)
     if day is None:
         return None

@@ -56,7 +56,9 @@ def _had(catalogue: Catalogue, plan: OnlyThere, market: str, texts: Texts | None
     for attribute in ATTRIBUTES:
         if attribute == plan.what:
             for rule in _judging(catalogue, plan, market, texts):
-                for name in values(rule, attribute):
+                for value in values(rule, attribute):
+                    # Each market has a folder of its own: its files are compared by their names.
+                    name = value.rpartition("/")[2] if attribute == "file" else value
                     found.setdefault(name, f"rules/{rule.file}:{rule.line}")
     if plan.what in ("list", "code"):
         for entry in catalogue.codes.entries:

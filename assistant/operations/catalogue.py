@@ -412,7 +412,10 @@ def compare_answer(catalogue: Catalogue, plan: CompareRules, language: str) -> W
 def _same_answer(sides: Sequence[Rule], field: Field, language: str) -> Worked:
     """Whether two rules have a field in common."""
     values_ = [value_of(rule, field, language) for rule in sides]
-    same = values_[0] == values_[1]
+    one, other = (value.rpartition(":")[0] if field == "file" else value for value in values_)  # not their lines
+    parted = [set(filter(None, value.split(", "))) for value in (one, other)]
+    # Of scripts one that both have is enough; what neither has, they do not have in common.
+    same = bool(parted[0] & parted[1]) if field == "repair" else one == other != ""
     told = " ".join(
         say(language, "field", code=rule.error_code or rule.code, field=field, value=value or say(language, "none"))
         for rule, value in zip(sides, values_, strict=True)

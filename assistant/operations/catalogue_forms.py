@@ -11,6 +11,7 @@ from assistant.operations.conditions import (
     mentions,
     restricted,
     rule_place,
+    rules_counted,
     without_markets,
 )
 from assistant.operations.family import Attribute, OnlyThere, RuleFilter, Rules
@@ -249,7 +250,9 @@ def only_there(slots: Slots) -> Read:
     alone = [one for one in slots.of("only") if _next_to(one, named)]
     if {"n", "ne"} & set(slots.asked.tokens):  # n'existent qu'en Belgique
         alone += [
-            one for one in slots.of("than") if any(0 <= market.start - one.end <= 1 for market in named)
+            one for one in slots.of("than")
+            if any(0 <= market.start - one.end <= 1 for market in named)
+            and {"n", "ne"} & set(slots.asked.tokens[max(one.start - 3, 0) : one.start])
         ]  # fmt: skip
     denial = [*slots.of_all(("not", "without", "except")), *alone, *slots.of("intent", "without")]
     both = slots.has("intent", "both") or (slots.has("market", "all") and not markets)
@@ -273,7 +276,10 @@ def only_there(slots: Slots) -> Read:
         slots.take("intent", "without", "list", "exists")
         slots.take("subject", "rule")
         return Asking("ask_market", tuple(name for name in slots.asked.markets if name != markets[0]))
-    here, there = (markets[0], markets[1]) if both else _direction(slots, named, denial)
+    sides = markets if both else _direction(slots, named, denial)
+    if len(sides) != len(markets):
+        return None  # a market of which it is not told whether it has it
+    here, there, *others = sides
     slots.mark([*named, *denial])
     slots.take("market")
     slots.take("subject", "rule")
@@ -287,7 +293,7 @@ def only_there(slots: Slots) -> Read:
     return (
         OnlyThere(
             what=what, here=here, there=there, how="both" if both else "only",  # type: ignore[arg-type]
-            others=tuple(markets[2:]) if both else (), list=lists[0] if lists else None,
+            others=tuple(others), list=lists[0] if lists else None,
             where=_plain(where, what), count=count,
         ),
     )  # fmt: skip
@@ -326,6 +332,8 @@ def _what(slots: Slots) -> str:
     if slots.take("subject", "list"):
         return "list"
     ruled = slots.has("subject", "rule")
+    if rules_counted(slots) is not None:
+        return "rule"
     asked = [one for one in mentions(slots) if one.attribute not in ("market", "severity", "title")]
     if slots.has("list") and not ruled and not [one for one in asked if one.attribute != "error_code"]:
         return "code"
@@ -338,8 +346,12 @@ def _what(slots: Slots) -> str:
     return "rule" if ruled else ""
 
 
-def _direction(slots: Slots, named: list[Match], denial: list[Match]) -> tuple[str, str]:
-    """Which market has it and which has not: the one behind the words for "not" has not, unless nothing is between.
+APART = frozenset(("that", "which", "but", "while", "que", "qu", "mais", "die", "dat", "maar", "terwijl"))
+"""Words between the market that has something and those that have not."""
+
+
+def _direction(slots: Slots, named: list[Match], denial: list[Match]) -> tuple[str, ...]:
+    """Which market has it and which have not: those behind the words for "not" have not, unless nothing is between.
 
     "Which rules does France have and Belgium not": where the word that denies follows both, the last one has not.
     "What is missing in Belgium that France has": what is denied first has not.
@@ -353,9 +365,12 @@ def _direction(slots: Slots, named: list[Match], denial: list[Match]) -> tuple[s
     behind = [market for market in ordered if places[market] > denied]
     first, second = ordered[:2]
     if len(before) == 1 and behind:
-        return before[0], behind[0]
+        return before[0], *behind
+    if len(before) > 2 and not behind:
+        between = slots.asked.tokens[places[ordered[0]] : places[ordered[1]]]
+        return () if APART.isdisjoint(between) else tuple(ordered)
     if not before and len(behind) >= 2:
         only = any(one.slot == "only" for one in denial)
         near = places[first] - denied <= 3
-        return (first, second) if only or not near else (second, first)
+        return (first, *ordered[1:]) if only else (first, second) if not near else (second, first)
     return first, second

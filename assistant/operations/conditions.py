@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Attribute, RuleFilter, Unlike
-from assistant.operations.slots import Asking, Slots
-from assistant.operations.topics import source_of, topic_of
+from assistant.operations.slots import BUT, Asking, Slots
+from assistant.operations.topics import rests_on_reason, source_of, topic_of
 from assistant.operations.vocabulary import Match
 from energycomm.kernel.family import KINDS
 
@@ -146,7 +146,9 @@ def _asks(slots: Slots, one: Match) -> bool:
 
 def _noun_of_file(slots: Slots, one: Match) -> bool:
     words = slots.asked.tokens[one.start : one.end]
-    named = any(word.startswith(("file", "fichier", "bestand")) for word in words)
+    if not words:
+        return True  # the other part of the question has the word
+    named = any(word.startswith(("file", "fichier")) or "bestand" in word for word in words)
     return named or (one.slot != "field" and words[-1].startswith(("regels", "rules")))
 
 
@@ -160,6 +162,25 @@ def rule_place(slots: Slots) -> int | None:
     tokens = slots.asked.tokens
     spoken = [one for one in severities if one.start == len(tokens) or slots.asked.word(one.start).startswith(nouns)]
     return spoken[0].start if spoken else None
+
+
+def rules_counted(slots: Slots) -> int | None:
+    """Where "how many rules" begins: the rules are what is counted, and nothing that was said before."""
+    return _rules_behind(slots, slots.of("intent", "count"))
+
+
+def rules_asked(slots: Slots) -> int | None:
+    """Where "how many rules" or "which rules" begins."""
+    which = [one for one in slots.of("intent", "list") if slots.asked.word(one.start) in WHICH]
+    return _rules_behind(slots, [*slots.of("intent", "count"), *which])
+
+
+WHICH = frozenset(("which", "what", "quels", "quelles", "quelle", "welke"))
+
+
+def _rules_behind(slots: Slots, asking: list[Match]) -> int | None:
+    named = slots.of("subject", "rule")
+    return next((one.start for one in asking if any(0 <= rule.start - one.end < BESIDE for rule in named)), None)
 
 
 def markets_of(slots: Slots) -> tuple[str, ...]:
@@ -193,8 +214,19 @@ def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
     _take_values(slots, where, deny=deny)
     sized = where["wide"] is not None or where["narrow"] is not None or where["kinds"] == tuple(KINDS)
     told = {"kind"} if sized else set()
-    told |= {"source"} if source else set()
+    told |= {"source"} if source or rests_on_reason(slots) else set()
     rest = [one for one in spoken if not _beside_value(slots, one) and one.attribute not in told]
+    asked = rules_asked(slots)
+    context = [
+        one for one in rest
+        if asked is not None and one.end <= asked and not (one.each or _asked_for(slots, one))
+        and one.attribute in NOUNS
+    ]  # fmt: skip
+    blaming = [
+        one for one in rest
+        if one.attribute == "class" and where.get("error_class") and not (one.each or _asked_for(slots, one))
+    ]  # fmt: skip
+    rest = [one for one in rest if one not in (*context, *blaming)]  # blaming: that impute it to our own software
     where["having"], where["missing"], head = _presence(slots, rest, at, where, deny=deny)
     where["missing"] += ("severity",) if where.pop("silent") else ()  # neither warns nor rejects
     _take_days(slots, where)
@@ -203,7 +235,22 @@ def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
         where["language"] = slots.asked.language if where["words"] else "en"
     for one in spoken:
         slots.used |= set(range(one.start, one.end)) if one is not head or one.each else set()
+    slots.used -= {place for one in context for place in range(one.start, one.end)}
     return Restricted(RuleFilter(**{name: value for name, value in where.items() if value is not None}), head)
+
+
+NOUNS: frozenset[Attribute] = frozenset(("file", "source", "title"))
+"""Attributes whose words are said of other things too: "for my audit file, how many rules"."""
+
+
+def _asked_for(slots: Slots, one: Mention) -> bool:
+    """Whether "which", "with" or "without" stands just before an attribute."""
+    words = slots.asked.tokens[max(one.start - 1, 0) : one.end]
+    listed = any(one.start - BESIDE < other.end <= one.start + 1 for other in slots.of("intent", "list"))
+    return listed or not WITH.isdisjoint(words)
+
+
+WITH = frozenset(("with", "without", "avec", "sans", "met", "zonder", "no", "any"))
 
 
 def _stranger(slots: Slots) -> Asking | None:
@@ -374,13 +421,25 @@ def _severity(slots: Slots) -> str | None:
     """The severity; of two the one that is not denied."""
     staged = {place for one in slots.of("stage") for place in range(one.start, one.end)}
     named = [one for one in slots.of("severity") if one.start not in staged]
-    denied = {one.value for one in named if slots.denied(one, "not", "without", "except")}
+    denied = {one.value for one in named if _denied_behind(slots, one)}
+    denied |= {one.value for one in named if slots.denied(one, "not", "without", "except")}
     meant = {one.value for one in named} - denied or {"error", "warning"} - denied if named else set()
     slots.take("severity")
     if named:
         slots.take("only")
         slots.take("group", "code")
     return next(iter(meant)) if len(meant) == 1 else None
+
+
+def _denied_behind(slots: Slots, one: Match) -> bool:
+    """Whether the "not" that follows a verb denies it, and nothing behind: ne rejettent pas, mais avertissent."""
+    tokens = slots.asked.tokens
+    french = one.start > 0 and tokens[one.start - 1] in ("ne", "n")
+    contrasted = not BUT.isdisjoint(tokens[one.end + 1 : one.end + 2])
+    behind = [other for other in slots.of("not") if other.start == one.end and (french or contrasted)]
+    slots.mark(behind)
+    slots.void |= {other.start for other in behind}
+    return bool(behind)
 
 
 def _beside_value(slots: Slots, one: Mention) -> bool:
@@ -463,7 +522,7 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
         return  # when they cease to hold is no condition: the days are left, and it is not understood
     about = slots.has("topic") and not days.known  # rules on a change of meter: the change is what they say
     began = bool(slots.take("intent", "began") if about else slots.take("intent", "began", "changed"))
-    if days.since and days.until is None and slots.has("days"):
+    if days.since and days.until is None and slots.has("days") and not _as_of(slots):
         slots.take("only")
         began = True  # those that hold since a day began on it or later
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
@@ -479,6 +538,13 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     where["off"] = day if off else None
     where["since"], where["until"] = (days.since, days.until) if began else (None, None)
     where["changes"] = (began and not where.get("code")) or dated
+
+
+def _as_of(slots: Slots) -> bool:
+    """Whether it is asked what is in force as of a day, and not what begins on it."""
+    tokens = slots.asked.tokens
+    said = any(tokens[one.start - 2 : one.start] in (["as", "of"], ["as", "at"]) for one in slots.of("days"))
+    return said and slots.has("field", "validity") and not slots.has("intent", "began")
 
 
 ENDING = frozenset((

@@ -53,6 +53,13 @@ _AFTER = re.compile(r"\b(after|apres|na)\s*(?:the|le|de|l|het)?\s*$")
 _BEFORE = re.compile(r"\b(before|avant|voor|until|up to|jusqu\W?a\w*|jusqu\W?en|tot)\s*(?:the|le|de|l|het|au)?\s*$")
 
 
+_BY_NAME = re.compile(
+    r"\b(?:(?:(?P<first>new year(?:.?s)?(?: day)?|nouvel an|jour de l.an|nieuwjaar(?:sdag)?)"
+    r"|(?:christmas(?: day)?|noel|kerstmis|kerstdag)),?(?: of| de| van)? )(?P<year>(?:19|20)\d{2})\b"
+)
+"""Days that people know by their names."""
+
+
 class Days(Struct, frozen=True, kw_only=True):
     """Days of a question.
 
@@ -90,7 +97,7 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
       today: the day it is asked.
       day_first: whether 3/4/2026 can only be the third of April; otherwise both readings are given.
     """
-    flat = plain(text)
+    flat = _BY_NAME.sub(lambda one: f"{'1 january' if one['first'] else '25 december'} {one['year']}", plain(text))
     lately = _LATELY.search(flat)
     if lately:
         length = int(lately["n1"] or lately["n2"] or 1) * _UNITS[lately["unit"][0]]
@@ -100,8 +107,9 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
     without = _DAYS.sub(lambda one: f" {DAY_MARK} " if _is_day(one) else one[0], flat) if spans else flat
     if not spans:
         return (_period(period, today) if period else Days()), without
+    spans = [one for one in spans if not any(_holds(one, other) for other in spans)] or spans[:1]
     first, last = spans[0], spans[-1]
-    if len(spans) > 1:
+    if len(spans) > 1 and not all((one.first, one.end) == (first.first, first.end) for one in spans):
         begin, end = min(first.first, last.first), max(first.end, last.end)
         return Days(since=begin, until=end), without
     single = first.first if first.end == first.first + timedelta(days=1) else None
@@ -113,6 +121,12 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
     if _SINCE.search(before):
         return Days(since=first.first, day=single, other=first.other), without
     return Days(since=first.first, until=first.end, day=single, other=first.other), without
+
+
+def _holds(one: _Span, other: _Span) -> bool:
+    """Whether a span has another one within: New Year 2026 and the first of January 2026."""
+    longer = one.end - one.first > other.end - other.first
+    return longer and one.first <= other.first and other.end <= one.end
 
 
 def _is_day(found: re.Match[str]) -> bool:

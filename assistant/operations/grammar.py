@@ -25,17 +25,24 @@ from assistant.operations.manual_forms import (
     setting,
     word,
 )
+from assistant.operations.paraphrases import rephrased
 from assistant.operations.plaintext import plain
 from assistant.operations.rule_forms import changes, compare, one_rule
 from assistant.operations.slots import Asking, Read, Slots
 from assistant.operations.store_forms import message, point_life, stored, versions
 from assistant.operations.understanding import Understood
-from assistant.operations.vocabulary import Match, inflected, phrases
+from assistant.operations.vocabulary import Match, inflected, matches, phrases, tokens_of
 
 _PARTS = re.compile(
     r"(?i)(?<=\w)\s*[,;]?\s+(?:and|et|en)\s+(?=(?:how\s+(?:many|often)|what|which|why|since when|combien|quel|quelle|"
     r"quels|quelles|pourquoi|depuis quand|hoeveel|wat|welke|welk|waarom|sinds wanneer)\b)|\?\s+(?=\w)"
 )
+_WHICH_ONES = re.compile(
+    r"(?i)(?:and |et |en )?(?:which(?: ones?)?(?: are (?:they|those))?|"
+    r"(?:le|la|les)quel(?:le)?s?(?: est-ce| sont-ce| sont-(?:il|elle)s)?|"
+    r"welke?(?: (?:dan|zijn (?:dat|het)))?)[ .!]*"
+)
+"""Asks for the names of what was asked about: no part of its own."""
 _JOINED = re.compile(r"(?i)\s+(?:and|et|en)\s+")
 KNOWN_LEFT = 1.5
 """What a word that means something here counts beyond one that nothing knows, where both are left."""
@@ -110,15 +117,30 @@ def is_none(asked: Understood) -> bool:
     Args:
       asked: the question, taken apart.
     """
-    told = {place for one in asked.found if one.slot == "todo" for place in range(one.start, one.end)}
-    opinion = any(one.slot == "opinion" and one.start not in told for one in asked.found)
-    return is_order(asked) or opinion or _of_the_future(asked)
+    found = _inquired(asked)
+    told = {place for one in found if one.slot == "todo" for place in range(one.start, one.end)}
+    opinion = any(one.slot == "opinion" and one.start not in told for one in found)
+    return is_order(asked) or opinion or _of_the_future(asked, found)
 
 
-def _of_the_future(asked: Understood) -> bool:
+_SENTENCES = re.compile(r"(?<=[.!])\s+(?=[^\W\d_])")
+
+
+def _inquired(asked: Understood) -> list[Match]:
+    """The phrases of a question but for those of the statements before it: "we must check them. Which rules ...?"."""
+    *before, last = _SENTENCES.split(asked.text)
+    inquired = [one for one in before if "?" in one]
+    if len(inquired) == len(before):
+        return asked.found
+    if not (inquired or "?" in last or any(one.slot == "intent" for one in matches(tokens_of(last)))):
+        return asked.found
+    return matches(rephrased(tokens_of(" ".join((*inquired, last)))))
+
+
+def _of_the_future(asked: Understood, found: list[Match]) -> bool:
     """Whether it asks what is to come: only of the validity of rules is that known."""
     of_rules = asked.has("subject", "rule") or asked.has("code")
-    return asked.has("future") and not (of_rules and not asked.has("thing"))
+    return any(one.slot == "future" for one in found) and not (of_rules and not asked.has("thing"))
 
 
 def is_order(asked: Understood) -> bool:
@@ -165,7 +187,10 @@ def parts_of(question: str, asked: Understood) -> tuple[str, ...]:
       asked: the same, taken apart.
     """
     parts = [part.strip(" ?") for part in _PARTS.split(question) if part and part.strip(" ?")]
-    if len(parts) == 1 and len(asked.values("code")) == 2 and not asked.has("intent", "compare"):
+    if len(parts) == 2 and _WHICH_ONES.fullmatch(parts[1]):
+        return (question,)
+    together = asked.has("intent", "compare") or asked.has("same")
+    if len(parts) == 1 and len(asked.values("code")) == 2 and not together:
         halves = _JOINED.split(parts[0])
         fields = len([one for one in asked.values("field") if one != "sentence"])
         if len(halves) == 2 and fields > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -160,7 +160,15 @@ class House:
                     whole=whole,
                     catalogue=catalogue,
                     lexicon=lexicon_of(
-                        catalogue, settings, commands, glossary, scopes, gateway, self._translated, kept
+                        catalogue,
+                        settings,
+                        commands,
+                        glossary,
+                        scopes,
+                        gateway,
+                        self._translated,
+                        kept,
+                        self._in_others,
                     ),
                 )
             return self._read
@@ -343,9 +351,13 @@ class House:
             return self._document_versions(plan, language)
         return self._of_store(catalogue, plan, language)
 
+    def _in_others(self) -> Iterator[Mapping[str, str]]:
+        """English text of a rule -> the same in another language, for each of them."""
+        yield from translations(self.config.rules_folder).values()
+
     def _translated(self) -> Iterator[str]:
         """What rules say in other languages."""
-        for texts in translations(self.config.rules_folder).values():
+        for texts in self._in_others():
             yield from texts.values()
 
     def _texts(self, where: family.RuleFilter) -> Texts:

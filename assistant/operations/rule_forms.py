@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from assistant.operations.conditions import markets_of
 from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField, RuleFilter, Rules
 from assistant.operations.slots import Read, Slots, yes_no
+from assistant.operations.vocabulary import Match
 
 
 def compare(slots: Slots) -> Read:
@@ -14,20 +15,31 @@ def compare(slots: Slots) -> Read:
     codes = [*slots.take("code"), *slots.take("unknown_code")]
     if len(codes) != 2:
         return None
-    same = next((one for one in slots.values("field") if one in FIELDS and one != "sentence"), None)
-    if slots.take("same") and same is not None and (yes_no(slots) or slots.has("intent", "exists")):
+    _take_the_sides(slots, codes)
+    slots.take("repair")
+    slots.take("subject", "script")
+    same = _same(slots)
+    if same is not None:
+        slots.take("same")
         slots.take("field")
+        slots.take("severer")  # as severe
+        slots.take("topic")
         slots.take("subject")
-        slots.take("intent", "exists", "both", "why")
+        slots.take("intent", "exists", "both", "why", "use", "list", "compare")
         slots.take("class")
         return (CompareRules(one=codes[0], other=codes[1], same=same),)
-    if slots.take("severer"):
+    how = {place for one in slots.of("field", "severity") for place in range(one.start, one.end)}
+    if any(one.start not in how for one in slots.of("severer")):
+        slots.take("severer")
         slots.take("field", "severity")
         slots.take("subject", "rule")
         slots.take("severity")
-        slots.take("intent", "list", "exists")
+        slots.take("intent", "list", "exists", "compare", "both")
+        slots.take("than")
         return (CompareRules(one=codes[0], other=codes[1], severer=True),)
-    slots.take("intent", "compare", "list", "both")
+    slots.take("severer")
+    slots.take("topic")
+    slots.take("intent", "compare", "list", "both", "exists")
     slots.take("each")
     slots.take("than")
     slots.take("field")
@@ -39,6 +51,37 @@ def compare(slots: Slots) -> Read:
     slots.take("subject", "rule", "code")
     slots.take("field", "sentence")
     return (CompareRules(one=codes[0], other=codes[1]),)
+
+
+COMMON = frozenset(("common", "share", "shared", "commun", "partagent", "gemeen", "delen", "gedeeld"))
+AS = frozenset(("even", "aussi", "equally", "as"))
+
+
+def _same(slots: Slots) -> Field | None:
+    """The field of which it is asked whether two rules have it in common: the one that stands nearest to "same"."""
+    shared = [one for one in slots.of("intent", "both") if slots.asked.word(one.end - 1) in COMMON]
+    said = [*slots.of("same"), *shared]
+    fields = [one for one in slots.of("field") if one.value in FIELDS and one.value != "sentence"]
+    fields += [Match(one.start, one.end, "field", "repair") for one in slots.of("repair")]
+    as_severe = [one for one in fields if one.value == "severity" and slots.asked.word(one.start) in AS]
+    if as_severe:
+        return "severity"
+    if not (said and fields):
+        return None
+    nearest = min(fields, key=lambda one: min(abs(one.start - other.start) for other in said))
+    if slots.asked.word(nearest.start).startswith(("which", "what", "quel", "welk")):
+        return None  # which fields are the same
+    return nearest.value  # type: ignore[return-value]
+
+
+SIDES = frozenset(("ene", "andere", "other", "former", "latter", "autre", "beide", "two", "deux", "twee"))
+"""Words for one of two rules, or both of them."""
+
+
+def _take_the_sides(slots: Slots, codes: list[str]) -> None:
+    """Take what only tells of two rules once more: their markets, the one, the other, the two."""
+    slots.mark(one for one in slots.of("market") if one.value in {code[:2] for code in codes})
+    slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in SIDES}
 
 
 def changes(slots: Slots) -> Read:
@@ -66,12 +109,14 @@ def one_rule(slots: Slots) -> Read:
         slots.take("field", "sentence", "ebix")
         slots.take("subject", "ebix", "code")
         return (RuleField(code=reasons[0]),)
-    if len(codes) != 1:
+    if len(codes) != 1 or _of_a_person(slots) or _of_what_came(slots):
         return None
+    if slots.has("same") and slots.has("subject", "rule") and slots.has("field"):
+        return None  # which other rules have its reason: no operation finds those by a rule
     code = codes[0]
     slots.take("subject", "rule")
     slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in code.split("-")}
-    slots.mark(one for one in slots.of("market") if one.value.lower() == code.partition("-")[0])
+    slots.mark(one for one in slots.of("market") if one.value.lower() == code.partition("-")[0].lower())
     asks = (yes_no(slots) and not slots.has("intent", "list")) or not slots.of("field") or yes_no(slots)
     if slots.take("todo"):
         slots.take("intent", "list")
@@ -101,34 +146,72 @@ def one_rule(slots: Slots) -> Read:
         return equal
     slots.take("intent", "list", "use")
     slots.take("subject", "kind")
-    if slots.has("field", "kinds"):
-        slots.take("thing", "message")
+    if slots.has("field", "kinds", "field"):
+        slots.take("thing", "message")  # a field of the message
+    slots.take("intent", "today")
+    if slots.has("field", "validity"):
+        slots.take("intent", "since", "when", "began")
     slots.take("subject", "script")
     if slots.take("repair") and not slots.has("field", "repair"):
         return (RuleField(code=code, fields=("repair",)),)
     return (RuleField(code=code, fields=_fields(slots)),)
 
 
+WHO = frozenset(("who", "whom", "qui", "wie"))
+
+
+def _of_a_person(slots: Slots) -> bool:
+    """Whether it is asked who did something with a rule: nothing tells that, only whose fault a violation is."""
+    tokens = slots.asked.tokens
+    whom = [place for place in range(min(len(tokens), 2)) if tokens[place] in WHO]
+    blamed = [one for one in slots.of("field", "class") if not slots.asked.word(one.start).startswith(CLASSES)]
+    return bool(whom) and not blamed
+
+
+PAST = frozenset(("was", "were", "did", "has", "have", "had", "werd", "werden", "heeft"))
+
+
+def _of_what_came(slots: Slots) -> bool:
+    """Whether it is asked what happened to a rule, which its text does not tell: when it was last violated."""
+    told = slots.has("field") or slots.has("intent", "exists", "list") or slots.has("repair") or slots.has("severity")
+    named = told or slots.asked.days.known or any(slots.has(one) for one in ("kind", "type", "class"))
+    first = slots.asked.word(0)
+    return not named and (first in PAST or slots.has("intent", "last"))
+
+
+CLASSES = ("class", "klasse", "foutklasse", "error", "categor", "foutcategor")
+
+
 OR = frozenset(("or", "ou", "of"))
-ERRORS = frozenset(("error", "erreur", "fout", "rejects", "reject", "rejette", "weigert"))
+ERRORS = frozenset((
+    "error", "erreur", "fout", "rejects", "reject", "rejette", "weigert",
+    "serious", "severe", "grave", "bad", "serieux", "severe", "ernstig", "zwaar", "erg",
+))  # fmt: skip
+"""What a rule that rejects is, beside one that warns."""
 
 
 def _either(slots: Slots) -> bool:
     """Whether it is asked which of error and warning a rule is."""
     tokens = set(slots.asked.tokens)
-    refuses = slots.has("severity", "error") or bool(tokens & ERRORS)
-    return slots.has("severity", "warning") and refuses and bool(tokens & OR) and not slots.has("class")
+    said = [place for place, token in enumerate(slots.asked.tokens) if token in ERRORS]
+    refuses = slots.has("severity", "error") or bool(said)
+    either = slots.has("severity", "warning") and refuses and bool(tokens & OR) and not slots.has("class")
+    slots.used |= set(said) if either else set()
+    return either
 
 
 def _in_force(slots: Slots, code: str) -> Read:
     days = slots.asked.days
-    now = slots.has("intent", "today") or (yes_no(slots) and slots.has("field", "validity") and not slots.has("kind"))
+    asks = yes_no(slots)
+    today = slots.has("intent", "today") and (asks or not slots.has("field", "sentence"))  # wat eist ze nu precies
+    named = slots.has("kind") or any(one not in ("all", "common", code[:2]) for one in slots.values("market"))
+    now = today or (asks and slots.has("field", "validity") and not named)
     day = days.day or days.since or (slots.today if now else None)
     if day is None:
         return None
     slots.days()
     slots.take("intent", "today", "notyet", "list")
-    slots.take("field", "validity")
+    slots.take("field", "validity", "kinds")
     slots.take("not")
     return (RuleField(code=code, on=day),)
 
@@ -165,7 +248,8 @@ def _equal(slots: Slots, code: str) -> Read:
         slots.take("field", field, "field", "kinds", "sentence")
         slots.take("intent", "why")
         return (RuleField(code=code, fields=(field,), equals=value),)
-    if slots.has("repair") and yes_no(slots):
+    listed = slots.has("intent", "list") or len([one for one in slots.values("field") if one != "repair"]) > 0
+    if (slots.has("repair") or (slots.has("field", "repair") and not listed)) and yes_no(slots):
         slots.take("repair")
         slots.take("field", "repair")
         slots.take("intent", "exists", "list")

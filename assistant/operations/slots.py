@@ -13,6 +13,8 @@ from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match
 
 MOST_RANKS = 1000
+BUT = frozenset(("but", "mais", "maar"))
+"""What stands behind one of these is not what a "not" before it denies."""
 NEAR = 3
 """Words between a "not" and what it denies, at most."""
 
@@ -78,6 +80,7 @@ class Slots:
             if other.start not in said
             and other.end <= one.start <= other.end + NEAR - 1
             and not self._between(other.end, one.start)
+            and BUT.isdisjoint(self.asked.tokens[other.end : one.start])
             and other.start not in self.void
         ]
         self.mark(before)
@@ -150,7 +153,9 @@ YES_NO = frozenset(
     (
         "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "would",
         "could", "est", "bestaat", "bestaan", "hebben", "hoort", "wijst", "zit", "keurt", "wordt", "worden",
-        "geldt", "gelden", "gold", "zijn", "heeft", "kan", "mag", "staat", "staan", "kent", "kennen",
+        "geldt", "gelden", "gold", "zijn", "heeft", "kan", "mag", "staat", "staan", "kent", "kennen", "valt", "vallen",
+        "kijkt", "kijken", "draagt", "dragen", "wijzen", "horen", "behoort", "behoren", "geeft", "geven", "berust",
+        "berusten", "steunt", "steunen", "controleert", "controleren", "gebruikt", "gebruiken", "weigert", "weigeren",
     )
 )  # fmt: skip
 """First words of a question that is answered by yes or no."""

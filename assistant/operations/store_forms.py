@@ -8,7 +8,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import markets_of
+from assistant.operations.conditions import markets_of, rules_asked
 from assistant.operations.family import (
     Plan,
     PointLife,
@@ -231,7 +231,7 @@ def stored(slots: Slots) -> Read:
         return None
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
-    if thing is None or _of_states(slots, thing):
+    if thing is None or _of_states(slots, thing) or _of_a_rule(slots):
         return None
     supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
@@ -291,6 +291,18 @@ def _take_beside_prefix(slots: Slots) -> None:
     slots.take("severity", "error")
     slots.take("intent", "began")
     slots.take("field", "error_code")
+
+
+def _of_a_rule(slots: Slots) -> bool:
+    """Whether it asks from when a rule holds, what it rests on, or which rules reject: the store has none of that."""
+    came = any(slots.has(slot) for slot in ("state", "stored", "days", "period", "ever", "code", "prefix", "point"))
+    came = came or slots.has("intent", "occurred", "top", "bottom", "since", "last", "when", "average")
+    if rules_asked(slots) is not None and slots.has("severity") and not came:
+        return True
+    if not slots.has("code") or slots.has("thing"):
+        return False
+    by_whom = slots.has("group", "by") and not slots.has("intent", "freed")  # who approved a rule
+    return by_whom or slots.has("field", "validity", "source", "field", "repair")
 
 
 def _of_states(slots: Slots, thing: str) -> bool:

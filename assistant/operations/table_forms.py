@@ -40,7 +40,7 @@ def in_tables(asked: Understood) -> tuple[Tables, ...]:
         return ()
     told, spared = " ".join(words)[:200], " ".join(spare)[:200]
     count = asked.has("intent", "count")
-    if count and asked.has("market"):
+    if (count or asked.has("amount")) and asked.has("market"):
         return ()  # what is counted of a market stands in its rules, and in no table
     measured = count and asked.has("english", "days", "hours", "minutes", "seconds", "connections", "attempts")
     default = asked.has("intent", "default") or measured or asked.has("amount")

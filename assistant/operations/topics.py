@@ -28,6 +28,8 @@ def source_of(slots: Slots, rule: int | None) -> str | None:
     if not sources or rule is None or not slots.has("subject", "rule"):
         return None
     tokens = slots.asked.tokens
+    if rests_on_reason(slots):
+        return None
     first = min(one.start for one in sources)
     if first < rule and first and tokens[first - 1] in ("which", "what", "quelle", "quelles", "welke", "welk"):
         return None  # the sources themselves are asked for
@@ -49,6 +51,19 @@ def source_of(slots: Slots, rule: int | None) -> str | None:
     slots.take("subject", "flow")
     slots.used |= set(words)
     return " ".join(names.get(place, tokens[place]) for place in words)
+
+
+NOUNS = ("source", "document", "bron", "norm", "basis", "welk", "which", "quel")
+"""Beginnings of words that name a source; others say that something rests on it."""
+
+
+def rests_on_reason(slots: Slots) -> bool:
+    """Whether rules are said to rest on an ebIX reason: then it is no source that has the words "ebIX D16"."""
+    named = {one.start for one in slots.of_all(("subject", "field")) if one.value == "ebix"}
+    verbs = [one for one in slots.of("field", "source") if not slots.asked.word(one.start).startswith(NOUNS)]
+    return len(verbs) == len(slots.of("field", "source")) > 0 and any(
+        any(verb.end <= place < reason.start for place in named) for verb in verbs for reason in slots.of("ebix_reason")
+    )
 
 
 def topic_of(slots: Slots, rule: int | None) -> tuple[str, ...]:

@@ -89,6 +89,7 @@ class Lexicon(Struct, frozen=True):
       prefixes: beginnings of the gateway's codes.
       markets: those that have rules.
       spoken: gives the words of the rules' own texts in all their languages: they are spelt as they are meant.
+      titled: gives the rules that have a title, in a language or in any where it is empty: market and code of each.
     """
 
     rules: Mapping[str, str]
@@ -106,6 +107,7 @@ class Lexicon(Struct, frozen=True):
     prefixes: Mapping[str, str]
     markets: tuple[str, ...]
     spoken: Callable[[], frozenset[str]]
+    titled: Callable[[str, str], tuple[tuple[str, str], ...]]
 
 
 def lexicon_of(
@@ -117,8 +119,19 @@ def lexicon_of(
     gateway: Iterable[str] = (),
     texts: Callable[[], Iterable[str]] = tuple,
     kept: Iterable[str] = (),
+    translated: Callable[[], Iterable[Mapping[str, str]]] = tuple,
 ) -> Lexicon:
     """The names of a catalogue."""
+
+    @cache
+    def titles(language: str) -> dict[str, list[tuple[str, str]]]:
+        found: dict[str, list[tuple[str, str]]] = {}
+        others = () if language else tuple(translated())
+        for rule in catalogue.rules:
+            said = {_bare(rule.title), *(_bare(one[rule.title]) for one in others if rule.title in one)}
+            for title in said:
+                found.setdefault(title, []).append((rule.market, rule.error_code or rule.code))
+        return found
 
     def named(words: Iterable[str | None]) -> dict[str, str]:
         return {word.lower(): word for word in words if word}
@@ -141,7 +154,12 @@ def lexicon_of(
         prefixes={code.partition("_")[0].lower(): f"{code.partition('_')[0]}_" for code in gateway},
         markets=tuple(catalogue.markets) or tuple(dict.fromkeys(r.market for r in rules if r.market != COMMON)),
         spoken=cache(lambda: frozenset(token for text in _texts_of(rules, texts()) for token in tokens_of(text))),
+        titled=lambda title, language: tuple(titles(language).get(_bare(title), ())),
     )
+
+
+def _bare(title: str) -> str:
+    return " ".join(tokens_of(title))
 
 
 def _texts_of(rules: Iterable[Rule], translated: Iterable[str]) -> Iterator[str]:
@@ -216,7 +234,7 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
         return None
     got = Understood(text=text, language="en", markets=lexicon.markets, spoken=lexicon.spoken)
     names: list[list[tuple[str, str]]] = []
-    left = _names(_numbers(_glossed(text, names, lexicon), names), names, lexicon)
+    left = _names(_numbers(_glossed(_titled(text, lexicon), names, lexicon), names), names, lexicon)
     # Codes are of no language: the BE of BE-P01 is no English word.
     day_first = detect(left) in ("fr", "nl")
     periods = [one.value for one in matches(tokens_of(left)) if one.slot == "period"]
@@ -333,6 +351,35 @@ def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Ma
                     taken |= set(range(at, at + length))
                     found.append(Match(at, at + length, slot, name))
     return found
+
+
+_QUOTED = re.compile(r"(?<![\w])[\"'«“‘„]\s*([^\"«»“”„]{6,120}?)\s*[\"'»”’“](?!\w)")
+
+
+SHORTEST_TITLE, LONGEST_TITLE = 4, 14
+"""Words of a title that is known without quotation marks."""
+
+
+def _titled(text: str, lexicon: Lexicon) -> str:
+    """The titles of rules, put as their codes; where several rules have one, by the market that is named."""
+
+    def code(found: re.Match[str]) -> str:
+        rules = lexicon.titled(found[1], "")
+        if len(rules) > 1:
+            rest = tokens_of(text[: found.start()] + text[found.end() :])
+            named = {one.value for one in matches(rest) if one.slot == "market"}
+            rules = tuple(one for one in rules if one[0] in named)
+        return rules[0][1] if len(rules) == 1 else found.group()
+
+    text = _QUOTED.sub(code, text)
+    tokens = tokens_of(text)
+    for length in range(min(LONGEST_TITLE, len(tokens)), SHORTEST_TITLE - 1, -1):
+        for at in range(len(tokens) - length + 1):
+            words = tokens[at : at + length]
+            if lexicon.titled(" ".join(words), "en"):
+                joined = r"\W+".join(words)
+                return re.sub(rf"(?i)(?<!\w)({joined})(?!\w)", code, text, count=1)
+    return text
 
 
 _GLOSS = re.compile(r"\(\s*`?([\w-]+)`?\s*\)")

@@ -247,7 +247,12 @@ def meant(token: str) -> str | None:
     """The word of the vocabulary that a misspelt one means; None where none is close enough."""
     if len(token) < SHORTEST_TYPO or not token.isalpha():
         return None
-    return next(iter(get_close_matches(token, _spelt().get(token[0], ()), n=1, cutoff=CLOSE)), None)
+    known = _spelt().get(token[0], ())
+    for at in range(1, len(token) - 1):  # feild: two letters are swapped
+        swapped = f"{token[:at]}{token[at + 1]}{token[at]}{token[at + 2 :]}"
+        if swapped != token and swapped in known:
+            return swapped
+    return next(iter(get_close_matches(token, known, n=1, cutoff=CLOSE)), None)
 
 
 def language_of(tokens: Sequence[str], found: Iterable[Match], small: dict[str, frozenset[str]]) -> str:

@@ -135,5 +135,11 @@ def _label(entry: CodeEntry, language: str) -> str:
     return entry.labels.get(language) or entry.labels.get("en", "")
 
 
+def label_of(catalogue: Catalogue, code: str, market: str, language: str) -> str:
+    """What a code of a market means where every list that has it says the same; empty where it is none."""
+    found = {_label(one, language) for one in catalogue.codes.entries if (one.code, one.market) == (code, market)}
+    return found.pop() if len(found) == 1 else ""
+
+
 def _days(entry: CodeEntry) -> str:
     return f"{entry.since or ''}..{entry.until or ''}" if entry.since or entry.until else ""

@@ -28,7 +28,7 @@ from assistant.operations.manual_forms import (
 from assistant.operations.plaintext import plain
 from assistant.operations.rule_forms import changes, compare, one_rule
 from assistant.operations.slots import Asking, Read, Slots
-from assistant.operations.store_forms import message, point_life, stored, versions
+from assistant.operations.store_forms import message, point_life, request_life, stored, versions
 from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match, inflected, phrases
 
@@ -187,6 +187,6 @@ def share(first: Understood, second: Understood) -> None:
 
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
-    message, point_life, compare, documents, changes, codes, alarm, option, setting, command, how_to_set, word,
+    message, request_life, point_life, compare, documents, changes, codes, alarm, option, setting, command, how_to_set, word,
     code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
 )  # fmt: skip

@@ -26,7 +26,9 @@ def code_lists(slots: Slots) -> Read:
     plain_list = [one for one in slots.asked.tokens[verb:] if one in ("list", "liste", "lijst")]
     slots.take("subject", "list")
     about = bool(about_list or plain_list or slots.take("subject", "code"))
-    if slots.has("code") or slots.has("unknown_code") or slots.has("thing", "envelope", "request", "ticket"):
+    seen = slots.has("listed") and _of_a_code(slots, about_list=bool(about_list))
+    elsewhere = slots.has("thing", "envelope", "request", "ticket") and not seen
+    if slots.has("code") or slots.has("unknown_code") or elsewhere:
         return None
     if len([one for one in slots.values("market") if one != "common"]) > 1 and slots.has("intent", "both", "without"):
         return None  # what several have, or one and not the other
@@ -36,7 +38,10 @@ def code_lists(slots: Slots) -> Read:
         return None  # what a word means, and not its codes
     if slots.has("listed"):
         slots.take("number")
-    name, listed = _list_name(slots, about), slots.one("listed")
+    name = _list_name(slots, about)
+    listed = _listed(slots, name)
+    if seen:
+        _take_where_seen(slots)
     slots.take("intent", "list", "exists", "use", "distinct")
     slots.take("group", "code")
     slots.take("field", "sentence", "validity")
@@ -67,6 +72,46 @@ def code_lists(slots: Slots) -> Read:
     coded = any(one in ("code", "codes") for one in slots.asked.tokens) and not slots.has("group", "access_point")
     words = _told(slots) if coded and markets and not count else ()
     return (CodeLists(markets=markets, words=words),) if words else None
+
+
+def _of_a_code(slots: Slots, *, about_list: bool) -> bool:
+    """Whether it is asked what a code means, or where it stands; what else is told is where it was seen."""
+    counted = slots.has("intent", "count", "top", "bottom", "since", "last") or slots.has("number_is")
+    return not counted and not slots.has("subject", "rule") and (about_list or slots.has("field", "sentence", "file"))
+
+
+SEEN = frozenset((
+    "back", "returned", "read", "noticed", "meets", "renvoie", "renvoye", "retourne", "recois", "lis", "lit", "lisons",
+    "vois", "voit", "voyons", "yeux", "tombe", "stuurt", "stuurde", "terug", "krijg", "lees", "lezen", "zie", "zien",
+))  # fmt: skip
+"""Words that say that a code came and was seen."""
+
+
+def _take_where_seen(slots: Slots) -> None:
+    """Take what carried a code, and that it came: a code means the same wherever it stands."""
+    slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in SEEN}
+    slots.take("thing")
+    slots.take("kind")
+    slots.take("type")
+    slots.take("intent", "occurred", "state", "life")
+    slots.take("state", "sent", "rejected")
+    slots.take("class", "grid_operator")
+    slots.take("fact")
+    slots.take("subject", "flow", "ebix", "exit")
+    slots.take("field", "ebix", "field", "repair")
+
+
+def _listed(slots: Slots, name: str | None) -> str | None:
+    """The code that is asked about: the one nearest to the name of its list, where there are several."""
+    found = slots.of("listed")
+    places = [one.start for one in slots.of("list") if one.value == name]
+    if len(found) < 2 or not places:
+        return slots.one("listed")
+    types = slots.values("type")
+    free = [one for one in found if one.value not in types] or found
+    nearest = min(free, key=lambda one: min(abs(one.start - place) for place in places))
+    slots.mark([nearest])
+    return nearest.value
 
 
 def _spread(slots: Slots, name: str | None) -> Read:

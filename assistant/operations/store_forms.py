@@ -12,6 +12,7 @@ from assistant.operations.conditions import markets_of
 from assistant.operations.family import (
     Plan,
     PointLife,
+    RequestLife,
     RuleField,
     Stored,
     StoreGroup,
@@ -114,8 +115,9 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
             ),
         )
     slots.take("thing", "message")
-    slots.take("intent", "list", "exists")
+    slots.take("intent", "list", "exists", "today")
     slots.take("field", "sentence")
+    _settled(slots)
     if slots.has("intent", "since") and slots.has("state"):
         slots.take("intent", "since")
         slots.take("state")
@@ -125,6 +127,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
         slots.take("state")
         slots.take("group", "by")
         slots.take("intent", "occurred")
+        slots.take("late")
         return (WhyMessage(message=id_, about="freed"),)
     if slots.has("thing", "access_point") and not slots.has("intent", "why"):
         slots.take("thing", "access_point")
@@ -166,7 +169,10 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("state")
         slots.take("severity")
         return (WhyMessage(message=id_, about="history"),)
-    if slots.take("intent", "state") or slots.has("state"):
+    coded = slots.has("subject", "code") or slots.has("group", "code")
+    if coded and slots.has("severity", "warning") and not yes_no(slots):
+        slots.take("state")
+    elif slots.take("intent", "state") or slots.has("state"):
         asked = slots.take("state")
         is_ = asked[0] if yes_no(slots) and len(asked) == 1 and not slots.has("not") else None
         return (WhyMessage(message=id_, about="state", equals=is_),)
@@ -175,8 +181,9 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("group", "code", "rule")
         slots.take("field", "error_code")
         slots.take("intent", "count")
-        slots.take("severity")
-        return (WhyMessage(message=id_, about="codes"),)
+        severity = slots.one("severity")
+        slots.take("state", "accepted")
+        return (WhyMessage(message=id_, about="codes", severity=severity),)  # type: ignore[arg-type]
     return (WhyMessage(message=id_),)
 
 
@@ -216,6 +223,45 @@ def point_life(slots: Slots) -> Read:
     return (PointLife(access_point=point, since=days.since, until=days.until, market=market),)
 
 
+LONGEST_NUMBER = 6
+"""Digits of a request's number; more of them are a reference."""
+
+
+def request_life(slots: Slots) -> Read:
+    """What became of one request, by its reference."""
+    slot = "reference" if slots.has("reference") else "request"
+    reference = slots.one(slot)
+    if reference is None or (slot == "request" and len(reference) <= LONGEST_NUMBER) or slots.has("intent", "count"):
+        return None
+    slots.take("thing", "request")
+    slots.take("kept", "reference")
+    slots.take("kind")
+    slots.take("market")
+    _settled(slots)
+    asked = slots.take("state")
+    told = [SAID.get(("request", one), one) for one in asked]
+    is_ = told[0] if yes_no(slots) and len(told) == 1 and told[0] in REQUEST_STATES else None
+    if asked and is_ is None and not slots.has("intent", "why", "when", "list", "state", "since"):
+        return None
+    if is_ is None:
+        slots.take("unanswered")
+    slots.take("intent", "why", "when", "since", "state", "life", "list", "exists", "today", "last", "occurred")
+    slots.take("field", "sentence", "ebix", "validity")
+    slots.take("subject", "code", "ebix")
+    slots.take("group", "code", "state")
+    slots.take("thing", "access_point")
+    return (RequestLife(reference=reference, equals=is_),)
+
+
+AT_LAST = frozenset(("finally", "eventually", "ultimately", "finalement", "uiteindelijk", "ondertussen", "meanwhile"))
+"""Words for the state that something has now."""
+
+
+def _settled(slots: Slots) -> None:
+    """Take the words for what became of it in the end: of one thing only its state now is known."""
+    slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in AT_LAST}
+
+
 def versions(slots: Slots) -> Read:
     """The versions of the rules that the store was judged by."""
     if not slots.take("thing", "rules_version") or slots.has("intent", "changed", "count", "compare"):
@@ -233,6 +279,16 @@ def stored(slots: Slots) -> Read:
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing):
         return None
+    if thing == "notification":
+        slots.take("receiver")
+    if thing == "request":
+        slots.take("direction", "out")
+        slots.take("kept", "reference")
+    events = slots.take("event") if thing == "notification" else []
+    if events or slots.has("type"):
+        slots.take("subject", "flow")
+    if events:
+        slots.take("intent", "life")
     supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
@@ -266,13 +322,13 @@ def stored(slots: Slots) -> Read:
         states=_states(slots, thing),
         markets=_markets(slots),
         kinds=tuple(slots.take("kind")),
-        types=tuple(slots.take("type")),
+        types=tuple(events or slots.take("type")),
         code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=_severity(slots, how, by, coded=bool(codes) or bool(prefix)),  # type: ignore[arg-type]
+        severity=_severity(slots, how, by, every=bool(codes) or bool(prefix) or thing == "finding"),  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
-        late=bool(slots.take("late")) and thing == "request",
+        late=thing in ("request", "freed") and bool(slots.take("late")),
         supplied=supplied,
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
         at_least=least,
@@ -333,6 +389,8 @@ def _markets(slots: Slots) -> tuple[str, ...]:
 def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     """What is counted or listed, and whether the question says so."""
     things = slots.values("thing")
+    if "message" in things and all(_is_file(slots, one) for one in slots.of("thing", "envelope")):
+        things = [one for one in things if one != "envelope"]  # a file for which messages are counted
     freed = slots.has("intent", "freed") and not {"ticket", "request", "envelope"} & set(things)
     if freed:
         slots.take("intent", "freed")
@@ -381,12 +439,17 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if (there or spread) and of_kinds and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
-    asked_for = slots.has("intent", "state") and bool(slots.values("kind"))
+    asked_for = (slots.has("intent", "state") or slots.has("kept", "reference")) and bool(slots.values("kind"))
     if slots.has("unanswered") or slots.has("late"):
         return "request", False
     if asked_for and all(kind.endswith("Request") for kind in slots.values("kind")):
         return "request", True  # the state of our switch request
     return ("message", False) if (about or coded) and not ruled else (None, False)
+
+
+def _is_file(slots: Slots, one: Match) -> bool:
+    """Whether a word for an envelope is that for any file."""
+    return slots.asked.word(one.start) in ("file", "fichier")
 
 
 def _group(slots: Slots, thing: str) -> StoreGroup | None:
@@ -437,8 +500,10 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
     return found  # type: ignore[return-value]
 
 
-BESIDE: dict[str, str] = {"type": "type", "kind": "kind", "state": "state", "class": "class", "market": "market"}
-"""Groups -> the slot of their values."""
+BESIDE: dict[str, tuple[str, ...]] = {
+    "type": ("type", "kind"), "kind": ("kind",), "state": ("state",), "class": ("class",), "market": ("market",),
+}  # fmt: skip
+"""Groups -> the slots of their values."""
 
 
 def _beside_value(slots: Slots) -> list[Match]:
@@ -447,7 +512,7 @@ def _beside_value(slots: Slots) -> list[Match]:
     return [
         one for one in slots.of("group")
         if one.start not in each
-        and any(value.start == one.end for value in slots.of(BESIDE.get(one.value, "nothing")))
+        and any(value.start == one.end for value in slots.of_all(BESIDE.get(one.value, ())))
     ]  # fmt: skip
 
 
@@ -594,13 +659,13 @@ def _class(slots: Slots, thing: str, by: str | None) -> str | None:
     return slots.one("class")
 
 
-def _severity(slots: Slots, how: str, by: str | None, *, coded: bool) -> str | None:
-    """A warning rejects nothing: it is counted apart from errors."""
+def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | None:
+    """A warning rejects nothing: it is counted apart from errors, but where findings of every severity are asked for."""
     refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
     told = [one for one in slots.of("severity") if one.start not in refused]
     slots.mark(told[:1])
     named = told[0].value if told else None
-    if by not in ("code", "rule", "class") or coded:
+    if by not in ("code", "rule", "class") or every:
         return named
     return named or ("error" if how == "top" or by == "code" else None)
 
@@ -640,4 +705,4 @@ def _dated(plan: Stored, slots: Slots) -> tuple[Plan, ...]:
     return plan, replace(plan, since=other_since, until=other_until)
 
 
-__all__ = ["message", "point_life", "stored", "versions", "yes_no"]
+__all__ = ["message", "point_life", "request_life", "stored", "versions", "yes_no"]

@@ -234,6 +234,16 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Le message {id} n'a jamais été bloqué ; il est {state}.",
         "Bericht {id} heeft nooit vastgezeten; het is {state}.",
     ),
+    "request_state": (
+        "Request {reference} is {state}{code} since {at}.",
+        "La demande {reference} est {state}{code} depuis le {at}.",
+        "Verzoek {reference} is {state}{code} sinds {at}.",
+    ),
+    "no_request": (
+        "The store has no request with the reference {reference}.",
+        "La base n'a pas de demande de référence {reference}.",
+        "De opslag heeft geen verzoek met de referentie {reference}.",
+    ),
     "no_message": (
         "There is no message {id} in the store.",
         "Il n'y a pas de message {id} dans la base.",

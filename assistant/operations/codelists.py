@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from assistant.operations.catalogue import MOST_PROOFS, code_place
 from assistant.operations.family import CodeLists
 from assistant.operations.plaintext import contains
@@ -28,7 +30,11 @@ def codes_answer(catalogue: Catalogue, plan: CodeLists, language: str) -> Worked
     if plan.how in ("lists", "count_lists", "where"):
         return _lists_answer(entries, plan, language, proofs, of)
     if plan.how in ("exists", "meaning"):
-        return _meaning_answer(entries, plan, language, proofs, of)
+        found = _meaning_answer(entries, plan, language, proofs, of)
+        if plan.how == "meaning" and plan.list and not entries:  # a list that was named beside it is not its own
+            other = codes_answer(catalogue, replace(plan, list=None), language)
+            found = replace(other, sentence=f"{found.sentence} {other.sentence}") if other.values else found
+        return found
     table = _table(entries, language)
     number = len({(entry.market, entry.list, entry.code) for entry in entries})
     codes = tuple(dict.fromkeys(entry.code for entry in entries))

@@ -251,7 +251,7 @@ class RequestLife(Operation, tag="request_life", frozen=True, kw_only=True):
 
     reference: Text
     equals: Text | None = None
-    """Asks yes or no: whether its state is this."""
+    """Asks yes or no: whether its state is this; `open` is any that is no answer for good."""
 
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):

@@ -99,8 +99,17 @@ def _of_the_future(asked: Understood) -> bool:
     return asked.has("future") and not (of_rules and not asked.has("thing"))
 
 
+_FREEING = re.compile(
+    r"(?i)^(?:please\s+)?(?:débloque[rz]?|libère|libére[rz]|unblock|release|free|deblokkeer)\s+"
+    r"(?:(?:le|la|les|the|het|de)\s+)?(?:message|bericht|number|num[ée]ro|nummer|demande|request|\d)"
+)
+"""To free something is an order; what was freed is asked for by the same words with an accent, or elsewhere."""
+
+
 def is_order(asked: Understood) -> bool:
     """Whether a question begins as an order: accept message 121."""
+    if _FREEING.match(asked.text):
+        return True
     place = min(asked.telling(), default=-1)
     if place < 0 or not _TELLER.isdisjoint(asked.tokens[:place]):
         return False

@@ -50,6 +50,7 @@ def codes(slots: Slots) -> Read:
     meant = slots.has("field", "sentence") or slots.has("todo")
     if gateway is not None and (not slots.has("thing") or (meant and not slots.has("intent", "count"))):
         slots.take("thing")
+        slots.take("field", "file")
         slots.take("intent", "occurred")
         slots.take("english", "alarm")
         slots.take("topic")
@@ -76,7 +77,7 @@ def codes(slots: Slots) -> Read:
 
 ENDED = frozenset((
     "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache", "nuit",
-    "traitement", "taak", "nacht", "nachtelijke", "gestopt", "geeindigd", "beeindigd", "eindigde", "stopte",
+    "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd", "beeindigd", "eindigde", "stopte",
 ))  # fmt: skip
 """Words for what ends with an exit code, and that it did."""
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine, func, or_, select
 
 from assistant.operations.codelists import label_of
 from assistant.operations.family import RequestLife
+from assistant.operations.store_forms import UNANSWERED
 from assistant.operations.wording import say
 from assistant.operations.worked import Proof, Table, Worked
 from energycomm.eis import tables
@@ -61,7 +62,7 @@ def request_answer(
     states = tuple(dict.fromkeys(step.state for step in latest))
     values: tuple[str | bool, ...] = states
     if plan.equals:
-        holds = states == (plan.equals,)
+        holds = all(state in UNANSWERED if plan.equals == "open" else state == plan.equals for state in states)
         sentence, values = f"{say(language, 'yes' if holds else 'no')} {sentence}", (holds,)
     rows = tuple(
         (times.to_the_minute(instant(step.at), step.market), step.state, step.code,

@@ -150,7 +150,7 @@ YES_NO = frozenset(
     (
         "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "would",
         "could", "est", "bestaat", "bestaan", "hebben", "hoort", "wijst", "zit", "keurt", "wordt", "worden",
-        "geldt", "gelden", "gold", "zijn", "heeft", "kan", "mag", "staat", "staan", "kent", "kennen",
+        "geldt", "gelden", "gold", "zijn", "werd", "werden", "heeft", "kan", "mag", "staat", "staan", "kent", "kennen",
     )
 )  # fmt: skip
 """First words of a question that is answered by yes or no."""

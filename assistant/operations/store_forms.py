@@ -59,6 +59,10 @@ BRIEF = 5
 """Words of a question that asks what is wrong with a number: it can only be that of a message."""
 
 
+NUMBERED = frozenset(("number", "numero", "nummer"))
+"""Words before the number of a message that stands alone."""
+
+
 EXPLAINED = ("explain", "explique", "expliquez", "expliquer", "leg", "verklaar")
 """Beginnings of a wish to be told why."""
 
@@ -66,6 +70,8 @@ EXPLAINED = ("explain", "explique", "expliquez", "expliquer", "leg", "verklaar")
 def message(slots: Slots) -> Read:
     """One message by its number: why it is as it is, what freed it, its history, its access point."""
     id_ = _numbered(slots)
+    if slots.has("intent", "freed") and any(slots.asked.word(one.start - 2) == "did" for one in slots.of("message")):
+        return None  # what a message freed is not known; what freed it is
     if id_ is not None and slots.has("state") and not {*EXPLAINED}.isdisjoint(slots.asked.tokens):
         slots.take("field", "sentence")
         slots.take("state")
@@ -85,13 +91,23 @@ def _numbered(slots: Slots) -> int | None:
         if len(lone) == 1 and named and _IS_NUMBER.search(slots.asked.text):
             return int(slots.one("number") or 0) or None  # what kind of message is 494
         asks = slots.has("intent", "why") or slots.has("group", "waits_for")
+        judged = slots.has("state") and (slots.has("subject", "rule") or not {*EXPLAINED}.isdisjoint(slots.asked.tokens))
+        asks = asks or (judged and len(lone) == 1 and not slots.has("intent", "top") and _of_one(slots, lone[0]))
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
         brief = len(slots.asked.tokens) <= BRIEF
         if not (brief or slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
             return None
+        slots.used |= {one.start - 1 for one in lone if slots.asked.word(one.start - 1) in NUMBERED}
         number = slots.one("number")
     return int(number) if number is not None and 0 < int(number) <= BIGGEST else None
+
+
+def _of_one(slots: Slots, number: Match) -> bool:
+    """Whether a number is that of one thing: nothing is counted, and it ends the question or is called a number."""
+    called = slots.asked.word(number.start - 1) in NUMBERED
+    counted = any(slots.asked.word(one.start) not in NUMBERED for one in slots.of("intent", "count"))
+    return not counted and (called or number.end == len(slots.asked.tokens))
 
 
 def _of_its_past(slots: Slots, id_: int) -> Read:
@@ -118,8 +134,9 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
     slots.take("intent", "list", "exists", "today")
     slots.take("field", "sentence")
     _settled(slots)
-    if slots.has("intent", "since") and slots.has("state"):
-        slots.take("intent", "since")
+    changed = slots.has("intent", "when") and not slots.has("intent", "occurred")
+    if (slots.has("intent", "since") or changed) and slots.has("state"):
+        slots.take("intent", "since", "when")
         slots.take("state")
         slots.take("field", "validity")
         return (WhyMessage(message=id_, about="history"),)
@@ -143,7 +160,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
 def _of_its_state(slots: Slots, id_: int) -> Read:
     """What a message is: why, what it says, its state, its codes."""
     if slots.has("intent", "why") or slots.has("group", "waits_for"):
-        slots.take("intent", "why", "life")
+        slots.take("intent", "why", "life", "occurred")
         slots.take("not")
         slots.take("group", "waits_for")
         slots.take("state")
@@ -151,7 +168,8 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("subject", "ebix")
         slots.take("field", "ebix")
         return (WhyMessage(message=id_),)
-    if slots.take("fact") and not slots.has("state"):
+    came = slots.has("intent", "when") and slots.has("intent", "occurred")
+    if (slots.take("fact") or came) and not slots.has("state"):
         slots.take("thing", "envelope")
         slots.take("group")
         slots.take("field", "markets", "kinds")
@@ -199,6 +217,9 @@ MEANING = frozenset(("mean", "means", "meaning", "signifie", "signification", "b
 """What a word means is asked for, and not what has it."""
 
 
+_OURS = re.compile(r"\b(?:with us|chez nous|bij ons)\b")
+
+
 def point_life(slots: Slots) -> Read:
     """What happened at an access point."""
     point = slots.one("point")
@@ -208,13 +229,16 @@ def point_life(slots: Slots) -> Read:
     if events:
         slots.take("intent", "count")
     slots.take("thing", "access_point")
-    if slots.take("supplied"):
+    ours = yes_no(slots) and _OURS.search(" ".join(slots.asked.tokens)) is not None
+    if slots.take("supplied") or ours:
         slots.take("intent", "today", "exists")
         slots.take("field", "validity")
         day = slots.days()
         return (
             PointLife(access_point=point, about="supplied", since=day.day or day.since, market=slots.one("market")),
         )
+    if yes_no(slots) and not events and not slots.has("intent", "exists", "list"):
+        return None  # is it this or that: what happened there is no answer
     slots.take("intent", "life", "list")
     slots.take("topic")
     slots.take("field", "sentence")
@@ -235,16 +259,15 @@ def request_life(slots: Slots) -> Read:
         return None
     slots.take("thing", "request")
     slots.take("kept", "reference")
-    slots.take("kind")
+    slots.take("english", "reference")
+    slots.mark(one for one in slots.of("kind") if one.value.endswith(("Request", "Order")))
     slots.take("market")
     _settled(slots)
     asked = slots.take("state")
-    told = [SAID.get(("request", one), one) for one in asked]
-    is_ = told[0] if yes_no(slots) and len(told) == 1 and told[0] in REQUEST_STATES else None
+    told = ["open"] if slots.take("unanswered") else [SAID.get(("request", one), one) for one in asked]
+    is_ = told[0] if yes_no(slots) and len(told) == 1 and told[0] in (*REQUEST_STATES, "open") else None
     if asked and is_ is None and not slots.has("intent", "why", "when", "list", "state", "since"):
         return None
-    if is_ is None:
-        slots.take("unanswered")
     slots.take("intent", "why", "when", "since", "state", "life", "list", "exists", "today", "last", "occurred")
     slots.take("field", "sentence", "ebix", "validity")
     slots.take("subject", "code", "ebix")
@@ -280,15 +303,17 @@ def stored(slots: Slots) -> Read:
     if thing is None or _of_states(slots, thing):
         return None
     if thing == "notification":
-        slots.take("receiver")
+        slots.mark(one for one in slots.of("receiver") if not TOWARDS.isdisjoint(slots.asked.tokens[: one.start][-2:]))
+        slots.take("word", "outbox")
     if thing == "request":
         slots.take("direction", "out")
-        slots.take("kept", "reference")
+        slots.take("english", "reference")
     events = slots.take("event") if thing == "notification" else []
     if events or slots.has("type"):
         slots.take("subject", "flow")
     if events:
         slots.take("intent", "life")
+        slots.take("list", "event")
     supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
@@ -338,6 +363,10 @@ def stored(slots: Slots) -> Read:
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+TOWARDS = frozenset(("to", "for", "au", "a", "vers", "pour", "naar", "voor", "aan"))
+"""Before who receives notifications: there is one back office."""
 
 
 def _take_beside_prefix(slots: Slots) -> None:
@@ -439,7 +468,7 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if (there or spread) and of_kinds and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
-    asked_for = (slots.has("intent", "state") or slots.has("kept", "reference")) and bool(slots.values("kind"))
+    asked_for = (slots.has("intent", "state") or slots.has("english", "reference")) and bool(slots.values("kind"))
     if slots.has("unanswered") or slots.has("late"):
         return "request", False
     if asked_for and all(kind.endswith("Request") for kind in slots.values("kind")):
@@ -473,6 +502,10 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
         groups = [one for one in groups if one != "code"]
     if thing == "access_point":
         groups = [one for one in groups if one == "market"]
+    if thing == "notification" and spread and (slots.has("list", "event") or slots.has("group", "type")):
+        slots.take("list", "event")
+        slots.take("intent", "life")
+        groups = ["type"]
     if not spread and not slots.has("intent", "count"):
         groups = [one for one in groups if one in phrases or one == "waits_for"]
     if not spread:
@@ -501,7 +534,7 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
 
 
 BESIDE: dict[str, tuple[str, ...]] = {
-    "type": ("type", "kind"), "kind": ("kind",), "state": ("state",), "class": ("class",), "market": ("market",),
+    "type": ("type", "kind", "event"), "kind": ("kind",), "state": ("state",), "class": ("class",), "market": ("market",),
 }  # fmt: skip
 """Groups -> the slots of their values."""
 

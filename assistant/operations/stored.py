@@ -570,7 +570,8 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
     waits = told.waits_for if told.state == "quarantined" else None
     if waits:
         until = times.day(found.waits_until, told.market) or "-"
-        sentence = say(language, "waits", what=waits, until=until, **facts)
+        key = "waits_in" if plan.about == "state" else "waits"
+        sentence = say(language, key, what=waits, until=until, **facts)
         values: tuple[Any, ...] = (waits,)
     else:
         listed = ", ".join(codes) or say(language, "no_error")

@@ -538,7 +538,7 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
     names = [
         one for one in found
         if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list", "number_is")
-        or (one.slot, one.value) in (("field", "field"), ("intent", "top"))
+        or (one.slot, one.value) in (("field", "field"), ("intent", "top"), ("intent", "count"))
     ]  # fmt: skip
 
     def inside(one: Match) -> bool:
@@ -557,6 +557,7 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
 
     weak = (
         "thing", "subject", "kind", "intent", "state", "class", "group", "field", "severity", "direction", "market",
+        "supplied", "howto",
     )  # fmt: skip
     return [one for one in found if one.slot not in weak or not inside(one)]
 

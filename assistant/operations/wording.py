@@ -219,6 +219,11 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Le message {id} ({kind}, {type}) attend {what}, jusqu'au {until}.",
         "Bericht {id} ({kind}, {type}) wacht op {what}, tot {until}.",
     ),
+    "waits_in": (
+        "Message {id} ({kind}, {type}) is {state}: it waits for {what}, until {until}.",
+        "Le message {id} ({kind}, {type}) est {state} : il attend {what}, jusqu'au {until}.",
+        "Bericht {id} ({kind}, {type}) is {state}: het wacht op {what}, tot {until}.",
+    ),
     "freed": (
         "Message {id} was freed on {at} by {by}: {before} to {after}{why}.",
         "Le message {id} a été libéré le {at} par {by} : de {before} à {after}{why}.",

@@ -11,7 +11,8 @@ from assistant.operations.topics import MOST_WORDS
 from assistant.operations.understanding import TELLING
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
-           "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each", "receiver", "event")  # fmt: skip
+           "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each", "receiver",
+           "event")  # fmt: skip
 """Slots whose words may be the name of a code list all the same."""
 
 PLAIN = ("list", "liste", "lijst", "lists", "listes", "lijsten")
@@ -84,9 +85,10 @@ def _of_a_code(slots: Slots, *, about_list: bool) -> bool:
 
 
 SEEN = frozenset((
-    "p4", "opvraging",
-    "back", "returned", "read", "noticed", "meets", "renvoie", "renvoye", "retourne", "recois", "lis", "lit", "lisons",
-    "vois", "voit", "gave", "answers", "repond", "donne", "geeft", "gaf", "antwoordt", "stuurden", "sturen", "voyons", "yeux", "tombe", "stuurt", "stuurde", "terug", "krijg", "lees", "lezen", "zie", "zien",
+    "p4", "opvraging", "back", "returned", "read", "noticed", "meets", "renvoie", "renvoye", "retourne", "recois",
+    "lis", "lit", "lisons", "vois", "voit", "gave", "answers", "repond", "donne", "geeft", "gaf", "antwoordt",
+    "stuurden", "sturen", "voyons", "yeux", "tombe", "stuurt", "stuurde", "terug", "krijg", "lees", "lezen", "zie",
+    "zien",
 ))  # fmt: skip
 """Words that say that a code came and was seen."""
 

@@ -76,8 +76,9 @@ def codes(slots: Slots) -> Read:
 
 
 ENDED = frozenset((
-    "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache", "nuit",
-    "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd", "beeindigd", "eindigde", "stopte",
+    "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache",
+    "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
+    "beeindigd", "eindigde", "stopte",
 ))  # fmt: skip
 """Words for what ends with an exit code, and that it did."""
 
@@ -89,10 +90,9 @@ def _take_what_ended(slots: Slots) -> None:
     slots.take("english", "script")
     slots.take("state", "done", "failed")
     slots.take("intent", "last", "when")
-    tokens = slots.asked.tokens
-    slots.used |= {place for place, token in enumerate(tokens) if token in ENDED}
-    slots.used |= {place for place, token in enumerate(tokens) if token == "line" and tokens[place - 1] == "command"}
-    slots.used |= {place for place, token in enumerate(tokens) if token == "ligne" and "commande" in tokens[place:]}
+    words = slots.asked.tokens
+    line = "command" in words or "commande" in words
+    slots.used |= {place for place, one in enumerate(words) if one in ENDED or (line and one in ("line", "ligne"))}
 
 
 def _find(slots: Slots, what: str, *, default: bool = False) -> Read:

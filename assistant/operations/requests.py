@@ -32,9 +32,7 @@ class _Step(Struct, frozen=True, order=True):
     access_point: str
 
 
-def request_answer(
-    engine: Engine, catalogue: Catalogue, plan: RequestLife, language: str, times: LegalTime
-) -> Worked:
+def request_answer(engine: Engine, catalogue: Catalogue, plan: RequestLife, language: str, times: LegalTime) -> Worked:
     """The state of a request, since when it is so, and every step.
 
     Args:

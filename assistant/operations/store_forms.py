@@ -67,10 +67,16 @@ EXPLAINED = ("explain", "explique", "expliquez", "expliquer", "leg", "verklaar")
 """Beginnings of a wish to be told why."""
 
 
+FREES = frozenset(("free", "unblock", "release", "resolve", "solve"))
+"""Verbs of a message that frees another."""
+
+
 def message(slots: Slots) -> Read:
     """One message by its number: why it is as it is, what freed it, its history, its access point."""
     id_ = _numbered(slots)
-    if slots.has("intent", "freed") and any(slots.asked.word(one.start - 2) == "did" for one in slots.of("message")):
+    if any(
+        slots.asked.word(one.start - 2) == "did" and slots.asked.word(one.end) in FREES for one in slots.of("message")
+    ):
         return None  # what a message freed is not known; what freed it is
     if id_ is not None and slots.has("state") and not {*EXPLAINED}.isdisjoint(slots.asked.tokens):
         slots.take("field", "sentence")
@@ -91,7 +97,9 @@ def _numbered(slots: Slots) -> int | None:
         if len(lone) == 1 and named and _IS_NUMBER.search(slots.asked.text):
             return int(slots.one("number") or 0) or None  # what kind of message is 494
         asks = slots.has("intent", "why") or slots.has("group", "waits_for")
-        judged = slots.has("state") and (slots.has("subject", "rule") or not {*EXPLAINED}.isdisjoint(slots.asked.tokens))
+        judged = slots.has("state") and (
+            slots.has("subject", "rule") or not {*EXPLAINED}.isdisjoint(slots.asked.tokens)
+        )
         asks = asks or (judged and len(lone) == 1 and not slots.has("intent", "top") and _of_one(slots, lone[0]))
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
@@ -534,7 +542,8 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
 
 
 BESIDE: dict[str, tuple[str, ...]] = {
-    "type": ("type", "kind", "event"), "kind": ("kind",), "state": ("state",), "class": ("class",), "market": ("market",),
+    "type": ("type", "kind", "event"), "kind": ("kind",), "state": ("state",), "class": ("class",),
+    "market": ("market",),
 }  # fmt: skip
 """Groups -> the slots of their values."""
 
@@ -693,7 +702,7 @@ def _class(slots: Slots, thing: str, by: str | None) -> str | None:
 
 
 def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | None:
-    """A warning rejects nothing: it is counted apart from errors, but where findings of every severity are asked for."""
+    """A warning rejects nothing: it is counted apart from errors, but where findings of every severity are meant."""
     refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
     told = [one for one in slots.of("severity") if one.start not in refused]
     slots.mark(told[:1])

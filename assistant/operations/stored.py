@@ -33,6 +33,8 @@ from energycomm.pipeline.rejudging import AFTER_LATE
 
 WAITS = "waits for "
 """How the record of a change of state begins that says what a message waits for."""
+SAME_MOMENT = 1000
+"""Microseconds between the arrival of a message and the changes that it brings, at most: they are kept apart by one."""
 MICROS_OF_HOUR = 3_600_000_000
 
 
@@ -616,7 +618,9 @@ def _freed(
 def _late(engine: Engine, found: MessageDetail, last: StateRecord) -> tuple[tuple[int, str], ...]:
     """The messages whose arrival freed another: those of the access point that came in that moment and are of the kind
     that it waited for."""
-    waits = next((one.why or "" for one in reversed(found.changes) if one.after == last.before and one.at <= last.at), "")
+    waits = next(
+        (one.why or "" for one in reversed(found.changes) if one.after == last.before and one.at <= last.at), ""
+    )
     kind = waits.removeprefix(WAITS).partition(" ")[0]
     if kind not in KINDS or not found.summary.access_point:
         return ()
@@ -625,7 +629,8 @@ def _late(engine: Engine, found: MessageDetail, last: StateRecord) -> tuple[tupl
         select(k.id, k.kind)
         .join(tables.access_point, point.id == k.access_point_id)
         .where(point.identifier == found.summary.access_point, k.market == found.summary.market, k.kind == kind)
-        .where(k.received_at == micros(last.at), k.id != found.summary.id, k.state.in_(sorted(APPLIED)))
+        .where(k.received_at.between(micros(last.at) - SAME_MOMENT, micros(last.at)), k.state.in_(sorted(APPLIED)))
+        .where(k.id != found.summary.id)
         .order_by(k.id)
     )
     with reading(engine) as connection:

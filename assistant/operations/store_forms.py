@@ -59,6 +59,10 @@ BRIEF = 5
 """Words of a question that asks what is wrong with a number: it can only be that of a message."""
 
 
+SEVERAL = frozenset(("are", "were", "have", "sont", "etaient", "ont", "zijn", "werden", "hebben"))
+"""Verbs of several things: a number behind them is how many."""
+NEAR = 2
+"""Words from the beginning of a question to its lone number: is number 121 accepted."""
 NUMBERED = frozenset(("number", "numero", "nummer"))
 """Words before the number of a message that stands alone."""
 
@@ -92,7 +96,8 @@ def _numbered(slots: Slots) -> int | None:
     """The number of a message, also where it stands alone and only a message can be meant."""
     number = slots.one("message")
     if number is None:
-        lone = slots.of("number")
+        counted = {one.start for one in slots.of_all(("thing", "subject"))}
+        lone = [one for one in slots.of("number") if one.end not in counted]  # 12 messages
         named = slots.has("thing", "message") or slots.has("subject", "kind")
         if len(lone) == 1 and named and _IS_NUMBER.search(slots.asked.text):
             return int(slots.one("number") or 0) or None  # what kind of message is 494
@@ -100,6 +105,8 @@ def _numbered(slots: Slots) -> int | None:
         judged = slots.has("state") and (
             slots.has("subject", "rule") or not {*EXPLAINED}.isdisjoint(slots.asked.tokens)
         )
+        one = len(lone) == 1 and 0 < lone[0].start <= NEAR and slots.asked.word(0) not in SEVERAL
+        asks = asks or (yes_no(slots) and slots.has("state") and one)
         asks = asks or (judged and len(lone) == 1 and not slots.has("intent", "top") and _of_one(slots, lone[0]))
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
@@ -209,6 +216,7 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("intent", "count")
         severity = slots.one("severity")
         slots.take("state", "accepted")
+        slots.take("intent", "occurred")
         return (WhyMessage(message=id_, about="codes", severity=severity),)  # type: ignore[arg-type]
     return (WhyMessage(message=id_),)
 
@@ -510,6 +518,8 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
         groups = [one for one in groups if one != "code"]
     if thing == "access_point":
         groups = [one for one in groups if one == "market"]
+    if thing == "request" and slots.has("state", "sent") and not WHO.isdisjoint(slots.asked.tokens[:1]):
+        return "by"
     if thing == "notification" and spread and (slots.has("list", "event") or slots.has("group", "type")):
         slots.take("list", "event")
         slots.take("intent", "life")
@@ -652,6 +662,10 @@ def _how_many(slots: Slots, thing: str, *, listed: bool, occurred: bool, asks: b
     return None
 
 
+TOLD = ("notification", "acknowledgement")
+"""Things that are sent or wait for it: the word for it is none for what arrived."""
+
+
 def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     """The states that are meant; of a denied one all others."""
     known = STATES.get(thing, ())
@@ -667,12 +681,14 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
         slots.take("group", "waits_for")
         slots.take("state", "quarantined")
         return ("quarantined",) if thing in ("message", "finding") else ()
-    if thing == "request" and {"we", "nous", "wij"} & set(slots.asked.tokens):
+    ours = {"we", "nous", "wij"} & set(slots.asked.tokens)
+    by_whom = slots.has("group", "by") or not WHO.isdisjoint(slots.asked.tokens[:1])
+    if thing == "request" and (ours or by_whom):
         slots.take("state", "sent")  # all of them: those that we have sent
     named: list[str] = []
     denied: list[str] = []
     for one in slots.of("state"):
-        if one.start in slots.used and one.value == "sent":
+        if one.start in slots.used and one.value == "sent" and thing not in TOLD:
             continue
         state = one.value if one.value in known else SAID.get((thing, one.value), "")
         if not state:
@@ -687,6 +703,8 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     ):
         slots.take("severity", "error")
         named.append("rejected")
+    if thing in TOLD and "pending" in named:
+        named = [state for state in named if state != "sent"]  # what still waits to be sent
     if denied:
         named += [state for state in known if state not in denied]
     return tuple(dict.fromkeys(named))

@@ -26,7 +26,7 @@ LEANING = frozenset(("tables",))
 """Operations that take the words of a question for a row of our documentation. Where other documents are indexed too,
 these may be what is asked about."""
 
-PERSONAL = frozenset(("stored", "why_message", "point_life"))
+PERSONAL = frozenset(("stored", "why_message", "request_life", "point_life"))
 """Operations whose tables name access points or customers' messages: they are shown, and not logged."""
 
 MOST_TOKENS = 400

@@ -41,7 +41,15 @@ UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
 DEVELOPMENT = tuple(
     UNSEEN.with_name(f"worked_{name}.jsonl")
     for name in (
-        "development", "consultants", "analysts", "colleagues", "retired", "newcomers", "voices", "outsiders", "refusals",
+        "development",
+        "consultants",
+        "analysts",
+        "colleagues",
+        "retired",
+        "newcomers",
+        "voices",
+        "outsiders",
+        "refusals",
     )  # fmt: skip
 )
 """Those that the grammar was written with: a line has one gold and the ways in which it was asked."""

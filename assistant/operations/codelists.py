@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from assistant.operations.catalogue import MOST_PROOFS, code_place
 from assistant.operations.family import CodeLists
 from assistant.operations.plaintext import contains
@@ -28,7 +30,11 @@ def codes_answer(catalogue: Catalogue, plan: CodeLists, language: str) -> Worked
     if plan.how in ("lists", "count_lists", "where"):
         return _lists_answer(entries, plan, language, proofs, of)
     if plan.how in ("exists", "meaning"):
-        return _meaning_answer(entries, plan, language, proofs, of)
+        found = _meaning_answer(entries, plan, language, proofs, of)
+        if plan.how == "meaning" and plan.list and not entries:  # a list that was named beside it is not its own
+            other = codes_answer(catalogue, replace(plan, list=None), language)
+            found = replace(other, sentence=f"{found.sentence} {other.sentence}") if other.values else found
+        return found
     table = _table(entries, language)
     number = len({(entry.market, entry.list, entry.code) for entry in entries})
     codes = tuple(dict.fromkeys(entry.code for entry in entries))
@@ -133,6 +139,12 @@ def _table(entries: Sequence[CodeEntry], language: str) -> Table | None:
 
 def _label(entry: CodeEntry, language: str) -> str:
     return entry.labels.get(language) or entry.labels.get("en", "")
+
+
+def label_of(catalogue: Catalogue, code: str, market: str, language: str) -> str:
+    """What a code of a market means where every list that has it says the same; empty where it is none."""
+    found = {_label(one, language) for one in catalogue.codes.entries if (one.code, one.market) == (code, market)}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _days(entry: CodeEntry) -> str:

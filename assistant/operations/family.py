@@ -223,6 +223,7 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     since: date | None = None
     until: date | None = None
     late: bool = False
+    """Requests whose answer is overdue; of freed messages those that a late message freed."""
     supplied: bool | None = None
     """Access points that we supply now; or that we supplied once, and no longer do."""
     number: Number | None = None
@@ -240,6 +241,17 @@ class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
     about: Literal["why", "freed", "state", "codes", "point", "history", "facts"] = "why"
     equals: Text | None = None
     """Asks yes or no: whether its state is this; `stuck` is any in which somebody has to act."""
+    severity: Severity | None = None
+    """Of its codes, those of this severity."""
+
+
+class RequestLife(Operation, tag="request_life", frozen=True, kw_only=True):
+    """What became of a request to the market, by its reference, ours or the market's: its state, since when, with
+    which code, and every step."""
+
+    reference: Text
+    equals: Text | None = None
+    """Asks yes or no: whether its state is this; `open` is any that is no answer for good."""
 
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):
@@ -296,6 +308,7 @@ Plan = (
     | CodeLists
     | Stored
     | WhyMessage
+    | RequestLife
     | PointLife
     | Manual
     | Tables

@@ -29,7 +29,7 @@ from assistant.operations.paraphrases import rephrased
 from assistant.operations.plaintext import plain
 from assistant.operations.rule_forms import changes, compare, one_rule
 from assistant.operations.slots import Asking, Read, Slots
-from assistant.operations.store_forms import message, point_life, stored, versions
+from assistant.operations.store_forms import message, point_life, request_life, stored, versions
 from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match, inflected, matches, phrases, tokens_of
 
@@ -143,8 +143,17 @@ def _of_the_future(asked: Understood, found: list[Match]) -> bool:
     return any(one.slot == "future" for one in found) and not (of_rules and not asked.has("thing"))
 
 
+_FREEING = re.compile(
+    r"(?i)^(?:please\s+)?(?:débloque[rz]?|libère|libére[rz]|unblock|release|free|deblokkeer)\s+"
+    r"(?:(?:le|la|les|the|het|de)\s+)?(?:message|bericht|number|num[ée]ro|nummer|demande|request|\d)"
+)
+"""To free something is an order; what was freed is asked for by the same words with an accent, or elsewhere."""
+
+
 def is_order(asked: Understood) -> bool:
     """Whether a question begins as an order: accept message 121."""
+    if _FREEING.match(asked.text):
+        return True
     place = min(asked.telling(), default=-1)
     if place < 0 or not _TELLER.isdisjoint(asked.tokens[:place]):
         return False
@@ -234,6 +243,6 @@ def share(first: Understood, second: Understood) -> None:
 
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
-    message, point_life, compare, documents, changes, codes, alarm, option, setting, command, how_to_set, word,
-    code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
+    message, request_life, point_life, compare, documents, changes, codes, alarm, option, setting, command, how_to_set,
+    word, code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
 )  # fmt: skip

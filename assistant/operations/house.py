@@ -366,7 +366,7 @@ class House:
 
     def _of_store(self, catalogue: Catalogue, plan: Plan, language: str) -> Worked:
         # The store's packages take long to import: only when it is asked.
-        from assistant.operations import points, stored
+        from assistant.operations import points, requests, stored
         from energycomm.correction.impact import catalogue_named
 
         with self._opened() as (store, trouble):
@@ -377,6 +377,8 @@ class House:
                 return stored.stored_answer(store.engine, catalogue, plan, language, self._now(), self._times)
             if isinstance(plan, family.WhyMessage):
                 return stored.message_answer(store.engine, catalogue, plan, language, self._times)
+            if isinstance(plan, family.RequestLife):
+                return requests.request_answer(store.engine, catalogue, plan, language, self._times)
             if isinstance(plan, family.PointLife):
                 if plan.about == "supplied":
                     return points.supplied_answer(store.engine, plan, language, self._times, self._now())

@@ -11,9 +11,11 @@ from assistant.operations.topics import MOST_WORDS
 from assistant.operations.understanding import TELLING
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
-           "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each")  # fmt: skip
+           "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each", "receiver",
+           "event")  # fmt: skip
 """Slots whose words may be the name of a code list all the same."""
 
+PLAIN = ("list", "liste", "lijst", "lists", "listes", "lijsten")
 _DEFINED = re.compile(r"(?:what is an?|wat is een|qu est ce qu une?) \w+(?: \w+)?$")
 NEXT = 2
 """Words between the name of a code list and the word for it, at most."""
@@ -23,10 +25,14 @@ def code_lists(slots: Slots) -> Read:
     """Which lists there are, the codes of one, how many, what a code means, where it stands, which has the most."""
     verb = slots.asked.tokens[:1] == ["list"] and slots.asked.tokens[1:2] not in (["of"], ["lists"])
     about_list = [one for one in slots.of("subject", "list") if not (verb and one.start == 0)]
-    plain_list = [one for one in slots.asked.tokens[verb:] if one in ("list", "liste", "lijst")]
+    plain_list = [one for one in slots.asked.tokens[verb:] if one in PLAIN]
     slots.take("subject", "list")
     about = bool(about_list or plain_list or slots.take("subject", "code"))
-    if slots.has("code") or slots.has("unknown_code") or slots.has("thing", "envelope", "request", "ticket"):
+    in_list = bool(about_list or plain_list)
+    seen = slots.has("listed") and _of_a_code(slots, about_list=in_list)
+    named = slots.has("list") or slots.has("subject", "code") or slots.has("group", "code")
+    elsewhere = slots.has("thing", "envelope", "request", "ticket") and not (seen and named)
+    if slots.has("code") or slots.has("unknown_code") or elsewhere:
         return None
     if len([one for one in slots.values("market") if one != "common"]) > 1 and slots.has("intent", "both", "without"):
         return None  # what several have, or one and not the other
@@ -36,7 +42,10 @@ def code_lists(slots: Slots) -> Read:
         return None  # what a word means, and not its codes
     if slots.has("listed"):
         slots.take("number")
-    name, listed = _list_name(slots, about), slots.one("listed")
+    name = _list_name(slots, about)
+    listed = _listed(slots, name)
+    if seen:
+        _take_where_seen(slots)
     slots.take("intent", "list", "exists", "use", "distinct")
     slots.take("group", "code")
     slots.take("field", "sentence", "validity")
@@ -61,12 +70,54 @@ def code_lists(slots: Slots) -> Read:
     if name:
         return _of_list(slots, name, listed, markets, count=count)
     if listed:
-        return _of_code(slots, listed, markets, about_list=bool(about_list), count=count)
+        return _of_code(slots, listed, markets, about_list=in_list, count=count)
     if about_list:
         return (CodeLists(how="count_lists" if count else "lists", markets=markets),)
     coded = any(one in ("code", "codes") for one in slots.asked.tokens) and not slots.has("group", "access_point")
     words = _told(slots) if coded and markets and not count else ()
     return (CodeLists(markets=markets, words=words),) if words else None
+
+
+def _of_a_code(slots: Slots, *, about_list: bool) -> bool:
+    """Whether it is asked what a code means, or where it stands; what else is told is where it was seen."""
+    counted = slots.has("intent", "count", "top", "bottom", "since", "last") or slots.has("number_is")
+    return not counted and not slots.has("subject", "rule") and (about_list or slots.has("field", "sentence", "file"))
+
+
+SEEN = frozenset((
+    "p4", "opvraging", "back", "returned", "read", "noticed", "meets", "renvoie", "renvoye", "retourne", "recois",
+    "lis", "lit", "lisons", "vois", "voit", "gave", "answers", "repond", "donne", "geeft", "gaf", "antwoordt",
+    "stuurden", "sturen", "voyons", "yeux", "tombe", "stuurt", "stuurde", "terug", "krijg", "lees", "lezen", "zie",
+    "zien",
+))  # fmt: skip
+"""Words that say that a code came and was seen."""
+
+
+def _take_where_seen(slots: Slots) -> None:
+    """Take what carried a code, and that it came: a code means the same wherever it stands."""
+    slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in SEEN}
+    slots.take("thing")
+    slots.take("kind")
+    slots.take("type")
+    slots.take("intent", "occurred", "state", "life")
+    slots.take("state", "sent", "rejected")
+    slots.take("class", "grid_operator")
+    slots.take("fact")
+    slots.take("subject", "flow", "ebix", "exit")
+    slots.take("field", "ebix", "field", "repair")
+
+
+def _listed(slots: Slots, name: str | None) -> str | None:
+    """The code that is asked about: the one nearest to the name of its list, where there are several."""
+    found = slots.of("listed")
+    places = [one.start for one in slots.of("list") if one.value == name]
+    if len(found) < 2 or not places:
+        return slots.one("listed")
+    types = slots.values("type")
+    free = [one for one in found if one.value not in types] or found
+    nearest = min(free, key=lambda one: min(abs(one.start - place) for place in places))
+    slots.mark([nearest])
+    return nearest.value
 
 
 def _spread(slots: Slots, name: str | None) -> Read:
@@ -103,7 +154,7 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         if (token := slots.asked.tokens[place]) in capitals or any(letter.isdigit() for letter in token)
     ]  # fmt: skip
     asks = yes_no(slots) or slots.has("intent", "exists")
-    among = listed if listed and listed.isdigit() and slots.left() else None
+    among = listed if listed and listed.isdigit() and slots.left() and not _called(slots, listed) else None
     listed = None if among else listed  # a number among words of the meaning: low voltage up to 36 kVA
     if listed or (stranger and asks):
         slots.used |= set(stranger)
@@ -118,11 +169,17 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
     )
 
 
+def _called(slots: Slots, listed: str) -> bool:
+    """Whether a number stands behind the word for a code: rejection code 227."""
+    places = [one.start for one in slots.of("listed", listed)]
+    return any(slots.asked.word(place - 1) in ("code", "codes") for place in places if place)
+
+
 def _labelled(slots: Slots) -> tuple[str, ...]:
     """Words that the meaning of a code has: those behind "about"."""
     first = min(one.end for one in slots.of("topic"))
     spare = ("pointed", "english", "kind", "fact", "word", "filler", "listed", "number", "kept", "setting", "scope",
-             "command")  # fmt: skip
+             "command", "receiver", "event")  # fmt: skip
     others = {p for one in slots.asked.found if one.slot not in spare for p in range(one.start, one.end)}
     places = [p for p in sorted(slots.asked.telling()) if p >= first and p not in others and p not in slots.used]
     slots.take("topic")
@@ -170,5 +227,5 @@ def _list_name(slots: Slots, about: bool) -> str | None:
     found = next(iter((*sure, *beside, *free)), None)
     if found is None:
         return None
-    slots.mark([found])
+    slots.mark(slots.of("list", found.value))
     return found.value

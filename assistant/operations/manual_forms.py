@@ -45,8 +45,13 @@ def codes(slots: Slots) -> Read:
     slots.take("group", "code")
     slots.take("field", "error_code")
     if exit_code is not None:
+        _take_what_ended(slots)
         return (Manual(what="exit_code", name=exit_code),)
-    if gateway is not None and not slots.has("thing"):
+    meant = slots.has("field", "sentence") or slots.has("todo")
+    if gateway is not None and (not slots.has("thing") or (meant and not slots.has("intent", "count"))):
+        slots.take("thing")
+        slots.take("field", "file")
+        slots.take("intent", "occurred")
         slots.take("english", "alarm")
         slots.take("topic")
         return (Manual(what="code", how="todo" if slots.take("todo") else "one", name=gateway),)
@@ -61,12 +66,33 @@ def codes(slots: Slots) -> Read:
         return (Manual(what="code", how="count"),) if slots.take("intent", "count") else _find(slots, "code")
     if slots.take("subject", "exit"):
         number = slots.one("number")
+        _take_what_ended(slots)
         if not number and slots.left() and not slots.has("intent", "count"):
             return _find(slots, "exit_code")
         if number:
             return (Manual(what="exit_code", name=number),)
         return (Manual(what="exit_code", how="count" if slots.take("intent", "count") else "list"),)
     return None
+
+
+ENDED = frozenset((
+    "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache",
+    "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
+    "beeindigd", "eindigde", "stopte",
+))  # fmt: skip
+"""Words for what ends with an exit code, and that it did."""
+
+
+def _take_what_ended(slots: Slots) -> None:
+    """Take what ended with an exit code: the code means the same for all."""
+    slots.take("subject", "command", "script")
+    slots.take("field", "repair")
+    slots.take("english", "script")
+    slots.take("state", "done", "failed")
+    slots.take("intent", "last", "when")
+    words = slots.asked.tokens
+    line = "command" in words or "commande" in words
+    slots.used |= {place for place, one in enumerate(words) if one in ENDED or (line and one in ("line", "ligne"))}
 
 
 def _find(slots: Slots, what: str, *, default: bool = False) -> Read:

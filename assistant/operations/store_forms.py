@@ -12,6 +12,7 @@ from assistant.operations.conditions import markets_of, rules_asked
 from assistant.operations.family import (
     Plan,
     PointLife,
+    RequestLife,
     RuleField,
     Stored,
     StoreGroup,
@@ -58,13 +59,29 @@ BRIEF = 5
 """Words of a question that asks what is wrong with a number: it can only be that of a message."""
 
 
+SEVERAL = frozenset(("are", "were", "have", "sont", "etaient", "ont", "zijn", "werden", "hebben"))
+"""Verbs of several things: a number behind them is how many."""
+NEAR = 2
+"""Words from the beginning of a question to its lone number: is number 121 accepted."""
+NUMBERED = frozenset(("number", "numero", "nummer"))
+"""Words before the number of a message that stands alone."""
+
+
 EXPLAINED = ("explain", "explique", "expliquez", "expliquer", "leg", "verklaar")
 """Beginnings of a wish to be told why."""
+
+
+FREES = frozenset(("free", "unblock", "release", "resolve", "solve"))
+"""Verbs of a message that frees another."""
 
 
 def message(slots: Slots) -> Read:
     """One message by its number: why it is as it is, what freed it, its history, its access point."""
     id_ = _numbered(slots)
+    if any(
+        slots.asked.word(one.start - 2) == "did" and slots.asked.word(one.end) in FREES for one in slots.of("message")
+    ):
+        return None  # what a message freed is not known; what freed it is
     if id_ is not None and slots.has("state") and not {*EXPLAINED}.isdisjoint(slots.asked.tokens):
         slots.take("field", "sentence")
         slots.take("state")
@@ -79,18 +96,33 @@ def _numbered(slots: Slots) -> int | None:
     """The number of a message, also where it stands alone and only a message can be meant."""
     number = slots.one("message")
     if number is None:
-        lone = slots.of("number")
+        counted = {one.start for one in slots.of_all(("thing", "subject"))}
+        lone = [one for one in slots.of("number") if one.end not in counted]  # 12 messages
         named = slots.has("thing", "message") or slots.has("subject", "kind")
         if len(lone) == 1 and named and _IS_NUMBER.search(slots.asked.text):
             return int(slots.one("number") or 0) or None  # what kind of message is 494
         asks = slots.has("intent", "why") or slots.has("group", "waits_for")
+        judged = slots.has("state") and (
+            slots.has("subject", "rule") or not {*EXPLAINED}.isdisjoint(slots.asked.tokens)
+        )
+        one = len(lone) == 1 and 0 < lone[0].start <= NEAR and slots.asked.word(0) not in SEVERAL
+        asks = asks or (yes_no(slots) and slots.has("state") and one)
+        asks = asks or (judged and len(lone) == 1 and not slots.has("intent", "top") and _of_one(slots, lone[0]))
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
         brief = len(slots.asked.tokens) <= BRIEF
         if not (brief or slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
             return None
+        slots.used |= {one.start - 1 for one in lone if slots.asked.word(one.start - 1) in NUMBERED}
         number = slots.one("number")
     return int(number) if number is not None and 0 < int(number) <= BIGGEST else None
+
+
+def _of_one(slots: Slots, number: Match) -> bool:
+    """Whether a number is that of one thing: nothing is counted, and it ends the question or is called a number."""
+    called = slots.asked.word(number.start - 1) in NUMBERED
+    counted = any(slots.asked.word(one.start) not in NUMBERED for one in slots.of("intent", "count"))
+    return not counted and (called or number.end == len(slots.asked.tokens))
 
 
 def _of_its_past(slots: Slots, id_: int) -> Read:
@@ -114,10 +146,12 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
             ),
         )
     slots.take("thing", "message")
-    slots.take("intent", "list", "exists")
+    slots.take("intent", "list", "exists", "today")
     slots.take("field", "sentence")
-    if slots.has("intent", "since") and slots.has("state"):
-        slots.take("intent", "since")
+    _settled(slots)
+    changed = slots.has("intent", "when") and not slots.has("intent", "occurred")
+    if (slots.has("intent", "since") or changed) and slots.has("state"):
+        slots.take("intent", "since", "when")
         slots.take("state")
         slots.take("field", "validity")
         return (WhyMessage(message=id_, about="history"),)
@@ -125,6 +159,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
         slots.take("state")
         slots.take("group", "by")
         slots.take("intent", "occurred")
+        slots.take("late")
         return (WhyMessage(message=id_, about="freed"),)
     if slots.has("thing", "access_point") and not slots.has("intent", "why"):
         slots.take("thing", "access_point")
@@ -140,7 +175,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
 def _of_its_state(slots: Slots, id_: int) -> Read:
     """What a message is: why, what it says, its state, its codes."""
     if slots.has("intent", "why") or slots.has("group", "waits_for"):
-        slots.take("intent", "why", "life")
+        slots.take("intent", "why", "life", "occurred")
         slots.take("not")
         slots.take("group", "waits_for")
         slots.take("state")
@@ -148,7 +183,8 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("subject", "ebix")
         slots.take("field", "ebix")
         return (WhyMessage(message=id_),)
-    if slots.take("fact") and not slots.has("state"):
+    came = slots.has("intent", "when") and slots.has("intent", "occurred")
+    if (slots.take("fact") or came) and not slots.has("state"):
         slots.take("thing", "envelope")
         slots.take("group")
         slots.take("field", "markets", "kinds")
@@ -166,7 +202,10 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("state")
         slots.take("severity")
         return (WhyMessage(message=id_, about="history"),)
-    if slots.take("intent", "state") or slots.has("state"):
+    coded = slots.has("subject", "code") or slots.has("group", "code")
+    if coded and slots.has("severity", "warning") and not yes_no(slots):
+        slots.take("state")
+    elif slots.take("intent", "state") or slots.has("state"):
         asked = slots.take("state")
         is_ = asked[0] if yes_no(slots) and len(asked) == 1 and not slots.has("not") else None
         return (WhyMessage(message=id_, about="state", equals=is_),)
@@ -175,8 +214,10 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("group", "code", "rule")
         slots.take("field", "error_code")
         slots.take("intent", "count")
-        slots.take("severity")
-        return (WhyMessage(message=id_, about="codes"),)
+        severity = slots.one("severity")
+        slots.take("state", "accepted")
+        slots.take("intent", "occurred")
+        return (WhyMessage(message=id_, about="codes", severity=severity),)  # type: ignore[arg-type]
     return (WhyMessage(message=id_),)
 
 
@@ -192,6 +233,9 @@ MEANING = frozenset(("mean", "means", "meaning", "signifie", "signification", "b
 """What a word means is asked for, and not what has it."""
 
 
+_OURS = re.compile(r"\b(?:with us|chez nous|bij ons)\b")
+
+
 def point_life(slots: Slots) -> Read:
     """What happened at an access point."""
     point = slots.one("point")
@@ -201,19 +245,60 @@ def point_life(slots: Slots) -> Read:
     if events:
         slots.take("intent", "count")
     slots.take("thing", "access_point")
-    if slots.take("supplied"):
+    ours = yes_no(slots) and _OURS.search(" ".join(slots.asked.tokens)) is not None
+    if slots.take("supplied") or ours:
         slots.take("intent", "today", "exists")
         slots.take("field", "validity")
         day = slots.days()
         return (
             PointLife(access_point=point, about="supplied", since=day.day or day.since, market=slots.one("market")),
         )
+    if yes_no(slots) and not events and not slots.has("intent", "exists", "list"):
+        return None  # is it this or that: what happened there is no answer
     slots.take("intent", "life", "list")
     slots.take("topic")
     slots.take("field", "sentence")
     market = slots.one("market")
     days = slots.days()
     return (PointLife(access_point=point, since=days.since, until=days.until, market=market),)
+
+
+LONGEST_NUMBER = 6
+"""Digits of a request's number; more of them are a reference."""
+
+
+def request_life(slots: Slots) -> Read:
+    """What became of one request, by its reference."""
+    slot = "reference" if slots.has("reference") else "request"
+    reference = slots.one(slot)
+    if reference is None or (slot == "request" and len(reference) <= LONGEST_NUMBER) or slots.has("intent", "count"):
+        return None
+    slots.take("thing", "request")
+    slots.take("kept", "reference")
+    slots.take("english", "reference")
+    slots.mark(one for one in slots.of("kind") if one.value.endswith(("Request", "Order")))
+    slots.take("market")
+    _settled(slots)
+    asked = slots.take("state")
+    told = ["open"] if slots.take("unanswered") else [SAID.get(("request", one), one) for one in asked]
+    is_ = told[0] if yes_no(slots) and len(told) == 1 and told[0] in (*REQUEST_STATES, "open") else None
+    if asked and is_ is None and not slots.has("intent", "why", "when", "list", "state", "since"):
+        return None
+    slots.take("intent", "why", "when", "since", "state", "life", "list", "exists", "today", "last", "occurred")
+    slots.take("field", "sentence", "ebix", "validity")
+    slots.take("subject", "code", "ebix")
+    slots.take("group", "code", "state")
+    slots.take("thing", "access_point")
+    return (RequestLife(reference=reference, equals=is_),)
+
+
+AT_LAST = frozenset(("finally", "eventually", "ultimately", "finalement", "uiteindelijk", "ondertussen", "meanwhile"))
+"""Words for the state that something has now."""
+
+
+def _settled(slots: Slots) -> None:
+    """Take the words for what became of it in the end: of one thing only its state now is known."""
+    slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in AT_LAST}
 
 
 def versions(slots: Slots) -> Read:
@@ -233,6 +318,18 @@ def stored(slots: Slots) -> Read:
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing) or _of_a_rule(slots):
         return None
+    if thing == "notification":
+        slots.mark(one for one in slots.of("receiver") if not TOWARDS.isdisjoint(slots.asked.tokens[: one.start][-2:]))
+        slots.take("word", "outbox")
+    if thing == "request":
+        slots.take("direction", "out")
+        slots.take("english", "reference")
+    events = slots.take("event") if thing == "notification" else []
+    if events or slots.has("type"):
+        slots.take("subject", "flow")
+    if events:
+        slots.take("intent", "life")
+        slots.take("list", "event")
     supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
@@ -266,13 +363,13 @@ def stored(slots: Slots) -> Read:
         states=_states(slots, thing),
         markets=_markets(slots),
         kinds=tuple(slots.take("kind")),
-        types=tuple(slots.take("type")),
+        types=tuple(events or slots.take("type")),
         code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=_severity(slots, how, by, coded=bool(codes) or bool(prefix)),  # type: ignore[arg-type]
+        severity=_severity(slots, how, by, every=bool(codes) or bool(prefix) or thing == "finding"),  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
-        late=bool(slots.take("late")) and thing == "request",
+        late=thing in ("request", "freed") and bool(slots.take("late")),
         supplied=supplied,
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
         at_least=least,
@@ -282,6 +379,10 @@ def stored(slots: Slots) -> Read:
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+TOWARDS = frozenset(("to", "for", "au", "a", "vers", "pour", "naar", "voor", "aan"))
+"""Before who receives notifications: there is one back office."""
 
 
 def _take_beside_prefix(slots: Slots) -> None:
@@ -345,6 +446,8 @@ def _markets(slots: Slots) -> tuple[str, ...]:
 def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     """What is counted or listed, and whether the question says so."""
     things = slots.values("thing")
+    if "message" in things and all(_is_file(slots, one) for one in slots.of("thing", "envelope")):
+        things = [one for one in things if one != "envelope"]  # a file for which messages are counted
     freed = slots.has("intent", "freed") and not {"ticket", "request", "envelope"} & set(things)
     if freed:
         slots.take("intent", "freed")
@@ -393,12 +496,17 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if (there or spread) and of_kinds and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
-    asked_for = slots.has("intent", "state") and bool(slots.values("kind"))
+    asked_for = (slots.has("intent", "state") or slots.has("english", "reference")) and bool(slots.values("kind"))
     if slots.has("unanswered") or slots.has("late"):
         return "request", False
     if asked_for and all(kind.endswith("Request") for kind in slots.values("kind")):
         return "request", True  # the state of our switch request
     return ("message", False) if (about or coded) and not ruled else (None, False)
+
+
+def _is_file(slots: Slots, one: Match) -> bool:
+    """Whether a word for an envelope is that for any file."""
+    return slots.asked.word(one.start) in ("file", "fichier")
 
 
 def _group(slots: Slots, thing: str) -> StoreGroup | None:
@@ -422,6 +530,12 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
         groups = [one for one in groups if one != "code"]
     if thing == "access_point":
         groups = [one for one in groups if one == "market"]
+    if thing == "request" and slots.has("state", "sent") and not WHO.isdisjoint(slots.asked.tokens[:1]):
+        return "by"
+    if thing == "notification" and spread and (slots.has("list", "event") or slots.has("group", "type")):
+        slots.take("list", "event")
+        slots.take("intent", "life")
+        groups = ["type"]
     if not spread and not slots.has("intent", "count"):
         groups = [one for one in groups if one in phrases or one == "waits_for"]
     if not spread:
@@ -449,8 +563,11 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
     return found  # type: ignore[return-value]
 
 
-BESIDE: dict[str, str] = {"type": "type", "kind": "kind", "state": "state", "class": "class", "market": "market"}
-"""Groups -> the slot of their values."""
+BESIDE: dict[str, tuple[str, ...]] = {
+    "type": ("type", "kind", "event"), "kind": ("kind",), "state": ("state",), "class": ("class",),
+    "market": ("market",),
+}  # fmt: skip
+"""Groups -> the slots of their values."""
 
 
 def _beside_value(slots: Slots) -> list[Match]:
@@ -459,7 +576,7 @@ def _beside_value(slots: Slots) -> list[Match]:
     return [
         one for one in slots.of("group")
         if one.start not in each
-        and any(value.start == one.end for value in slots.of(BESIDE.get(one.value, "nothing")))
+        and any(value.start == one.end for value in slots.of_all(BESIDE.get(one.value, ())))
     ]  # fmt: skip
 
 
@@ -557,6 +674,10 @@ def _how_many(slots: Slots, thing: str, *, listed: bool, occurred: bool, asks: b
     return None
 
 
+TOLD = ("notification", "acknowledgement")
+"""Things that are sent or wait for it: the word for it is none for what arrived."""
+
+
 def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     """The states that are meant; of a denied one all others."""
     known = STATES.get(thing, ())
@@ -572,12 +693,14 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
         slots.take("group", "waits_for")
         slots.take("state", "quarantined")
         return ("quarantined",) if thing in ("message", "finding") else ()
-    if thing == "request" and {"we", "nous", "wij"} & set(slots.asked.tokens):
+    ours = {"we", "nous", "wij"} & set(slots.asked.tokens)
+    by_whom = slots.has("group", "by") or not WHO.isdisjoint(slots.asked.tokens[:1])
+    if thing == "request" and (ours or by_whom):
         slots.take("state", "sent")  # all of them: those that we have sent
     named: list[str] = []
     denied: list[str] = []
     for one in slots.of("state"):
-        if one.start in slots.used and one.value == "sent":
+        if one.start in slots.used and one.value == "sent" and thing not in TOLD:
             continue
         state = one.value if one.value in known else SAID.get((thing, one.value), "")
         if not state:
@@ -592,6 +715,8 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     ):
         slots.take("severity", "error")
         named.append("rejected")
+    if thing in TOLD and "pending" in named:
+        named = [state for state in named if state != "sent"]  # what still waits to be sent
     if denied:
         named += [state for state in known if state not in denied]
     return tuple(dict.fromkeys(named))
@@ -606,13 +731,13 @@ def _class(slots: Slots, thing: str, by: str | None) -> str | None:
     return slots.one("class")
 
 
-def _severity(slots: Slots, how: str, by: str | None, *, coded: bool) -> str | None:
-    """A warning rejects nothing: it is counted apart from errors."""
+def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | None:
+    """A warning rejects nothing: it is counted apart from errors, but where findings of every severity are meant."""
     refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
     told = [one for one in slots.of("severity") if one.start not in refused]
     slots.mark(told[:1])
     named = told[0].value if told else None
-    if by not in ("code", "rule", "class") or coded:
+    if by not in ("code", "rule", "class") or every:
         return named
     return named or ("error" if how == "top" or by == "code" else None)
 
@@ -652,4 +777,4 @@ def _dated(plan: Stored, slots: Slots) -> tuple[Plan, ...]:
     return plan, replace(plan, since=other_since, until=other_until)
 
 
-__all__ = ["message", "point_life", "stored", "versions", "yes_no"]
+__all__ = ["message", "point_life", "request_life", "stored", "versions", "yes_no"]

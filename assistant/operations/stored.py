@@ -19,15 +19,22 @@ from assistant.operations.worked import Table as Shown
 from energycomm.eis import states, tables
 from energycomm.eis.browsing import MessageFilter, number_of
 from energycomm.eis.database import reading
+from energycomm.eis.message_parts import StateRecord
 from energycomm.eis.messages import MessageDetail, show_message
 from energycomm.eis.states import APPLIED, STUCK
 from energycomm.engine.catalogue import Catalogue
 from energycomm.errors import UserError
+from energycomm.kernel.family import KINDS
 from energycomm.kernel.instants import instant, micros
 from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.listsearch import EnvelopeSearch, ListSearch, NotificationSearch, RequestSearch, TicketSearch
 from energycomm.pipeline.messagesearch import MessageSearch
+from energycomm.pipeline.rejudging import AFTER_LATE
 
+WAITS = "waits for "
+"""How the record of a change of state begins that says what a message waits for."""
+SAME_MOMENT = 1000
+"""Microseconds between the arrival of a message and the changes that it brings, at most: they are kept apart by one."""
 MICROS_OF_HOUR = 3_600_000_000
 
 
@@ -103,8 +110,9 @@ def _sent() -> dict[str, Source]:
         "request": Source(
             o, o.c.created_at,
             {"id": o.c.id, "market": o.c.market, "kind": o.c.kind, "type": o.c.type, "state": o.c.state,
-             "channel": o.c.channel, "by": o.c.submitted_by, "reference": o.c.reference},
-            ("id", "market", "type", "state", "reference"), states.REQUEST_STATES,
+             "channel": o.c.channel, "by": o.c.submitted_by, "reference": o.c.reference,
+             "market_reference": o.c.market_reference},
+            ("id", "market", "type", "state", "reference", "market_reference"), states.REQUEST_STATES,
             page="/requests", command="energycomm request list",
         ),
         "notification": Source(
@@ -385,7 +393,9 @@ def _conditions(
         ch, k = tables.ch_message.c, tables.kernel_message.c
         _column(source, plan, "kind")
         found.append(k.ch_message_id.in_(select(ch.id).where(ch.envelope_id == plan.envelope)))
-    if plan.late:
+    if plan.late and plan.thing == "freed":
+        found.append(tables.state_change.c.why == AFTER_LATE)
+    elif plan.late:
         if plan.thing != "request":
             raise UserError(f"A {plan.thing} is never late.", "Ask for requests.")
         o = tables.outgoing.c
@@ -549,8 +559,8 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
         text = say(language, "facts", at=at, market=told.market, envelope=envelope, **facts)
         return Worked(sentence=text, proofs=(proof,), values=(told.kind, told.type, told.market, at))
     if plan.about == "freed":
-        return _freed(found, language, facts, proof, times)
-    current = [one for one in found.findings if one.current]
+        return _freed(engine, found, language, facts, proof, times)
+    current = [one for one in found.findings if one.current and plan.severity in (None, one.severity)]
     codes = tuple(dict.fromkeys(one.error_code for one in current))
     proofs = (
         Proof(
@@ -562,7 +572,8 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
     waits = told.waits_for if told.state == "quarantined" else None
     if waits:
         until = times.day(found.waits_until, told.market) or "-"
-        sentence = say(language, "waits", what=waits, until=until, **facts)
+        key = "waits_in" if plan.about == "state" else "waits"
+        sentence = say(language, key, what=waits, until=until, **facts)
         values: tuple[Any, ...] = (waits,)
     else:
         listed = ", ".join(codes) or say(language, "no_error")
@@ -587,14 +598,40 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
     return Worked(sentence=sentence, table=table if table.rows else None, proofs=proofs, values=values)
 
 
-def _freed(found: MessageDetail, language: str, facts: dict[str, Any], proof: Proof, times: LegalTime) -> Worked:
+def _freed(
+    engine: Engine, found: MessageDetail, language: str, facts: dict[str, Any], proof: Proof, times: LegalTime
+) -> Worked:
     freed = [one for one in found.changes if one.before in STUCK and one.after not in STUCK]
     if not freed:
         key = "not_freed" if facts["state"] in STUCK else "never_stuck"
         return Worked(sentence=say(language, key, **facts), proofs=(proof,), values=(facts["state"],))
     last = freed[-1]
+    late = _late(engine, found, last) if last.why == AFTER_LATE else ()
+    why = ", ".join((last.why or "", *(f"{id_} {found_kind}" for id_, found_kind in late))) if last.why else ""
     sentence = say(
         language, "freed", id=facts["id"], at=times.day(last.at), by=last.by, before=last.before, after=last.after,
-        why=f" ({last.why})" if last.why else "",
+        why=f" ({why})" if why else "",
     )  # fmt: skip
-    return Worked(sentence=sentence, proofs=(proof,), values=(last.by, last.why))
+    return Worked(sentence=sentence, proofs=(proof,), values=(last.by, last.why, *(id_ for id_, _ in late)))
+
+
+def _late(engine: Engine, found: MessageDetail, last: StateRecord) -> tuple[tuple[int, str], ...]:
+    """The messages whose arrival freed another: those of the access point that came in that moment and are of the kind
+    that it waited for."""
+    waits = next(
+        (one.why or "" for one in reversed(found.changes) if one.after == last.before and one.at <= last.at), ""
+    )
+    kind = waits.removeprefix(WAITS).partition(" ")[0]
+    if kind not in KINDS or not found.summary.access_point:
+        return ()
+    k, point = tables.kernel_message.c, tables.access_point.c
+    query = (
+        select(k.id, k.kind)
+        .join(tables.access_point, point.id == k.access_point_id)
+        .where(point.identifier == found.summary.access_point, k.market == found.summary.market, k.kind == kind)
+        .where(k.received_at.between(micros(last.at) - SAME_MOMENT, micros(last.at)), k.state.in_(sorted(APPLIED)))
+        .where(k.id != found.summary.id)
+        .order_by(k.id)
+    )
+    with reading(engine) as connection:
+        return tuple((int(row[0]), str(row[1])) for row in connection.execute(query))

@@ -11,7 +11,8 @@ MOST_WORDS = 3
 ISSUERS = ("enedis", "atrias", "edsn", "energinet", "ebix")
 """Who issues documents: behind a word for a source they are of its name, and not the market."""
 
-SPARE = ("word", "pointed", "kept", "list", "english", "setting", "command", "scope", "fact", "ever", "until")
+SPARE = ("word", "pointed", "kept", "list", "english", "setting", "command", "scope", "fact", "ever", "until",
+         "receiver", "event")  # fmt: skip
 """Slots whose words may be words of rules all the same."""
 
 

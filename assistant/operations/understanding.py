@@ -27,7 +27,7 @@ LONGEST = 400
 _ERROR_CODE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2})[-_ ]?([A-Za-z])[-_ ]?(\d{2})(?![A-Za-z0-9])")
 _WORD = re.compile(r"(?<![\w-])[A-Za-z0-9][\w.-]*[A-Za-z0-9](?![\w-])|(?<![\w-])\w(?![\w-])")
 _MESSAGE = re.compile(
-    r"(?i)\b(?:kernel[ -]?)?(?:message|bericht|msg)\s*"
+    r"(?i)\b(?:kernel[ -]?)?(?:message|bericht|msg|record|enregistrement)\s*"
     r"(?:number|no\.?|nr\.?|n°|nº|num[ée]ro|nummer|id|#)?\s*#?(\d{1,18})\b|(?<!\w)#(\d{1,18})\b"
 )
 _ENVELOPE = re.compile(
@@ -36,6 +36,18 @@ _ENVELOPE = re.compile(
 _REQUEST = re.compile(
     r"(?i)\b(?:request|demande|verzoek|aanvraag)\s*(?:number|no\.?|nr\.?|n°|num[ée]ro|nummer|id|#)?\s*#?(\d{1,18})\b"
 )
+_UUID = re.compile(r"(?i)(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])")
+_MATTER = re.compile(r"(?<![\w-])[A-Z]\d{7}(?![\w-])")
+"""How Enedis writes the reference of a request."""
+_REFERENCE = re.compile(
+    r"(?i)\b(request|demande|verzoek|aanvraag|affaire|r[ée]f[ée]rence|referentie|kenmerk)\s+"
+    r"(?:(?:with|bearing|of|avec|portant|sous|met|onder|van)\s+)?(?:(?:the|la|le|de|het)\s+)?"
+    r"(?:(?:reference|r[ée]f[ée]rence|referentie|kenmerk|number|no\.?|nr\.?|n°|nº|num[ée]ro|nummer)\s*)?"
+    r"((?=[\w:-]*\d)(?=[\w:-]*[A-Za-z])[A-Za-z0-9][\w:-]{4,}[A-Za-z0-9])(?![\w:-])"
+)
+"""A reference has letters and digits."""
+_NUMBERED = re.compile(r"(?i)\b(r[ée]f[ée]rence|referentie|kenmerk)\s+(?:(?:no\.?|nr\.?|n°|nº)\s*)?(\d{6,11})(?!\d)")
+"""Or it is a number, and the question says that it is one."""
 _POINT = re.compile(r"(?<![\d#])(\d{12,18})(?!\d)")
 _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
 _EXIT = re.compile(
@@ -87,6 +99,8 @@ class Lexicon(Struct, frozen=True):
       kept: fields of the Kernel messages, as the documentation lists them.
       scopes: sections of the settings.
       prefixes: beginnings of the gateway's codes.
+      gateway: codes of the gateway.
+      events: of which rules notify the back office.
       markets: those that have rules.
       spoken: gives the words of the rules' own texts in all their languages: they are spelt as they are meant.
       titled: gives the rules that have a title, in a language or in any where it is empty: market and code of each.
@@ -105,6 +119,8 @@ class Lexicon(Struct, frozen=True):
     kept: Mapping[str, str]
     scopes: Mapping[str, str]
     prefixes: Mapping[str, str]
+    gateway: Mapping[str, str]
+    events: Mapping[str, str]
     markets: tuple[str, ...]
     spoken: Callable[[], frozenset[str]]
     titled: Callable[[str, str], tuple[tuple[str, str], ...]]
@@ -152,6 +168,8 @@ def lexicon_of(
         kept=named(kept),
         scopes=named(scopes),
         prefixes={code.partition("_")[0].lower(): f"{code.partition('_')[0]}_" for code in gateway},
+        gateway=named(gateway),
+        events=named(rule.notify for rule in rules),
         markets=tuple(catalogue.markets) or tuple(dict.fromkeys(r.market for r in rules if r.market != COMMON)),
         spoken=cache(lambda: frozenset(token for text in _texts_of(rules, texts()) for token in tokens_of(text))),
         titled=lambda title, language: tuple(titles(language).get(_bare(title), ())),
@@ -234,7 +252,7 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
         return None
     got = Understood(text=text, language="en", markets=lexicon.markets, spoken=lexicon.spoken)
     names: list[list[tuple[str, str]]] = []
-    left = _names(_numbers(_glossed(_titled(text, lexicon), names, lexicon), names), names, lexicon)
+    left = _names(_numbers(_glossed(_titled(text, lexicon), names, lexicon), names, lexicon), names, lexicon)
     # Codes are of no language: the BE of BE-P01 is no English word.
     day_first = detect(left) in ("fr", "nl")
     periods = [one.value for one in matches(tokens_of(left)) if one.slot == "period"]
@@ -339,7 +357,7 @@ def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Ma
         ("list", lexicon.lists, "_"), ("setting", lexicon.settings, "_"), ("scope", lexicon.scopes, "_"),
         ("command", lexicon.commands, " "), ("script", lexicon.repairs, "-"),
         ("word", lexicon.glossary, " "), ("gateway_prefix", lexicon.prefixes, " "), ("pointed", lexicon.fields, "_"),
-        ("kept", lexicon.kept, "_"),
+        ("kept", lexicon.kept, "_"), ("event", lexicon.events, "-"),
     )  # fmt: skip
     for slot, names, glue in places:
         taken: set[int] = set()
@@ -427,8 +445,8 @@ def _unglossed(found: list[Match], tokens: list[str]) -> list[Match]:
     return [*kept, *(Match(place, place + 1, "filler", "") for place in sorted(told))]
 
 
-def _numbers(text: str, names: list[list[tuple[str, str]]]) -> str:
-    """What is recognised by its form alone, taken out of the text."""
+def _numbers(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> str:
+    """What is recognised by its form, taken out of the text."""
 
     def taken(slot: str, pattern: re.Pattern[str], left: str, beside: str = "") -> str:
         def name(found: re.Match[str]) -> str:
@@ -437,13 +455,31 @@ def _numbers(text: str, names: list[list[tuple[str, str]]]) -> str:
 
         return pattern.sub(name, left)
 
+    def reference(found: re.Match[str]) -> str:
+        word = found[2]
+        known = (lexicon.types, _KINDS, lexicon.codes, lexicon.rules, lexicon.lists, lexicon.repairs)
+        if _ERROR_CODE.fullmatch(word) or any(word.lower() in one for one in known):
+            return found.group()
+        names.append([("reference", word)])
+        return f"{found[1]} §{len(names) - 1} "
+
+    def code(found: re.Match[str]) -> str:
+        word = found.group()
+        if word.lower() in lexicon.codes and word.lower() not in lexicon.gateway:
+            return word  # a code of a market is written so too: DYSF_CPT
+        names.append([("gateway", word)])
+        return f"  §{len(names) - 1} "
+
     left = taken("file", _FILE, text)
     left = taken("exit_code", _EXIT, left)
+    left = _NUMBERED.sub(reference, _REFERENCE.sub(reference, left))
+    left = taken("reference", _UUID, left)
+    left = taken("reference", _MATTER, left)
     left = taken("point", _POINT, left)
     left = taken("envelope", _ENVELOPE, left, "envelope")
     left = taken("request", _REQUEST, left, "request")
     left = taken("message", _MESSAGE, left, "message")
-    return taken("gateway", _GATEWAY_CODE, left)
+    return _GATEWAY_CODE.sub(code, left)
 
 
 def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> str:
@@ -470,7 +506,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
     places = (("kind", kinds), ("type", lexicon.types), ("ebix_reason", lexicon.ebix), ("listed", lexicon.codes))
     written = (("code", lexicon.rules), ("list", lexicon.lists), ("script", lexicon.repairs),
                ("setting", lexicon.settings), ("set", sets), ("class", classes),
-               ("pointed", lexicon.fields), ("kept", lexicon.kept))  # fmt: skip
+               ("pointed", lexicon.fields), ("kept", lexicon.kept), ("event", lexicon.events))  # fmt: skip
 
     def name(found: re.Match[str]) -> str:
         word, low = found.group(), found.group().lower()
@@ -549,7 +585,7 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
     names = [
         one for one in found
         if one.slot in ("kind", "subject", "thing", "class", "unanswered", "list", "number_is")
-        or (one.slot, one.value) in (("field", "field"), ("intent", "top"))
+        or (one.slot, one.value) in (("field", "field"), ("intent", "top"), ("intent", "count"))
     ]  # fmt: skip
 
     def inside(one: Match) -> bool:
@@ -568,6 +604,7 @@ def _apart(found: list[Match], tokens: list[str]) -> list[Match]:
 
     weak = (
         "thing", "subject", "kind", "intent", "state", "class", "group", "field", "severity", "direction", "market",
+        "supplied", "howto",
     )  # fmt: skip
     return [one for one in found if one.slot not in weak or not inside(one)]
 

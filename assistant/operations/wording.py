@@ -224,6 +224,11 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Le message {id} ({kind}, {type}) attend {what}, jusqu'au {until}.",
         "Bericht {id} ({kind}, {type}) wacht op {what}, tot {until}.",
     ),
+    "waits_in": (
+        "Message {id} ({kind}, {type}) is {state}: it waits for {what}, until {until}.",
+        "Le message {id} ({kind}, {type}) est {state} : il attend {what}, jusqu'au {until}.",
+        "Bericht {id} ({kind}, {type}) is {state}: het wacht op {what}, tot {until}.",
+    ),
     "freed": (
         "Message {id} was freed on {at} by {by}: {before} to {after}{why}.",
         "Le message {id} a été libéré le {at} par {by} : de {before} à {after}{why}.",
@@ -238,6 +243,16 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Message {id} was never stuck; it is {state}.",
         "Le message {id} n'a jamais été bloqué ; il est {state}.",
         "Bericht {id} heeft nooit vastgezeten; het is {state}.",
+    ),
+    "request_state": (
+        "Request {reference} is {state}{code} since {at}.",
+        "La demande {reference} est {state}{code} depuis le {at}.",
+        "Verzoek {reference} is {state}{code} sinds {at}.",
+    ),
+    "no_request": (
+        "The store has no request with the reference {reference}.",
+        "La base n'a pas de demande de référence {reference}.",
+        "De opslag heeft geen verzoek met de referentie {reference}.",
     ),
     "no_message": (
         "There is no message {id} in the store.",

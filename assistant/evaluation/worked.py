@@ -50,7 +50,7 @@ DEVELOPMENT = tuple(
         "voices",
         "outsiders",
         "refusals",
-    )  # fmt: skip
+    )
 )
 """Those that the grammar was written with: a line has one gold and the ways in which it was asked."""
 

@@ -153,9 +153,10 @@ YES_NO = frozenset(
     (
         "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "would",
         "could", "est", "bestaat", "bestaan", "hebben", "hoort", "wijst", "zit", "keurt", "wordt", "worden",
-        "geldt", "gelden", "gold", "zijn", "werd", "werden", "heeft", "kan", "mag", "staat", "staan", "kent", "kennen", "valt", "vallen",
-        "kijkt", "kijken", "draagt", "dragen", "wijzen", "horen", "behoort", "behoren", "geeft", "geven", "berust",
-        "berusten", "steunt", "steunen", "controleert", "controleren", "gebruikt", "gebruiken", "weigert", "weigeren",
+        "geldt", "gelden", "gold", "zijn", "werd", "werden", "heeft", "kan", "mag", "staat", "staan", "kent",
+        "kennen", "valt", "vallen", "kijkt", "kijken", "draagt", "dragen", "wijzen", "horen", "behoort", "behoren",
+        "geeft", "geven", "berust", "berusten", "steunt", "steunen", "controleert", "controleren", "gebruikt",
+        "gebruiken", "weigert", "weigeren",
     )
 )  # fmt: skip
 """First words of a question that is answered by yes or no."""

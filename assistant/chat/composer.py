@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Flag, Highlight, Statement
-from assistant.chat.answertype import asked_type, denies_alike, enumerates, holds, settles, things_of
+from assistant.chat.answertype import asked_type, denies_alike, enumerates, fitness, settles, things_of
 from assistant.chat.safety import gives_orders
 from assistant.chat.surroundings import ROW, After, beside, column_names, introduces, none_after, points_back
 from assistant.chat.words import say
@@ -85,11 +85,17 @@ FITS = 0.25
 ENUMERATED = 0.4
 """How well a sentence fits that names several things itself, where a list is asked for."""
 
+ONE_OF = 0.8
+"""The same of a table's row that names the things that are asked for."""
+
 UNSETTLED = 0.5
 """How well a sentence fits that says neither what may be nor what is not, where yes or no is asked for."""
 
 OTHER_LIST = 0.4
 """How well a list fits whose lead-in does not name the things that are asked for."""
+
+SAME_PAGE = 0.15
+"""What a sentence gains in the document that answers the part of the question before."""
 
 LEADS = 0.9
 """What a lead-in, or a sentence that points back, has of what the sentence before it names."""
@@ -137,8 +143,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 def choose_evidence(
-    asked: Asked, found: Sequence[Found], rationale: Rationale, after: After = none_after, reader: Reader | None = None
-) -> tuple[list[Evidence], tuple[Flag, ...]]:
+    asked: Asked, found: Sequence[Found], rationale: Rationale, after: After = none_after, reader: Reader | None = None,
+    page: str | None = None,
+) -> tuple[list[Evidence], tuple[Flag, ...]]:  # fmt: skip
     """The sentences that answer a question best, best first.
 
     Args:
@@ -147,6 +154,7 @@ def choose_evidence(
       rationale: scores sentences within their passage.
       after: the passage behind one, where a list may go on.
       reader: reads question and sentence together, in its languages.
+      page: the document that answers the part of the question before: what is asked next is mostly said there too.
 
     Returns:
       The sentences, and what was noticed.
@@ -173,6 +181,7 @@ def choose_evidence(
             within = support / top if top > 0 else 0.0
             score = _worth(asked, item.passage, sentence, 0.2 * support + 0.1 * within + 0.45 * named, after)
             score = _share(asked, item.passage, both) * (score + place) + CLOSE * (close or 0.0)
+            score += SAME_PAGE * (item.passage.document == page)
             evidence.append(
                 Evidence(
                     passage=item.passage, sentence=sentence, score=score, support=support, named=named, close=close
@@ -224,11 +233,13 @@ def fits(asked: Asked, passage: Passage, sentence: Sentence, after: After = none
             return (
                 1.0 if things in sentence.text.casefold() or passage.metadata.language != asked.language else OTHER_LIST
             )
-        return 1.0 if _lists(asked, passage, sentence) else ENUMERATED * enumerates(sentence.text)
+        if _lists(asked, passage, sentence):
+            return 1.0
+        named = things_of(asked.question) in sentence.text.casefold() and ROW in sentence.text
+        return (ONE_OF if named else ENUMERATED) * enumerates(sentence.text)
     alike = passage.metadata.language == asked.language
-    if not holds(asked.question, sentence.text, alike=alike, heads=column_names(passage)):
-        return 0.0
-    return 1.0 if not alike or settles(asked.question, sentence.text) else UNSETTLED
+    fit = fitness(asked.question, sentence.text, alike=alike, heads=column_names(passage))
+    return fit if not alike or settles(asked.question, sentence.text) else UNSETTLED * fit
 
 
 def _lists(asked: Asked, passage: Passage, sentence: Sentence) -> bool:

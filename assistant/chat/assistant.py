@@ -299,9 +299,7 @@ class Assistant:
         Returns:
           The sentences, the passages, and what was noticed.
         """
-        evidence, noticed = choose_evidence(
-            asked, found, self._rationale, self.search_engine.after, self._reader, page
-        )
+        evidence, noticed = choose_evidence(asked, found, self._rationale, self.search_engine.after, self._reader, page)
         passages = list(found)
         if evidence and evidence[0].passage.metadata.codes:
             there = {item.passage.id for item in found}
@@ -326,6 +324,7 @@ class Assistant:
         """
         seen = confidence_.features(*rests_on(asked, found, evidence), self._confidence.dense_centre)
         seen["unfit"] = UNFIT_WEAK * (fit < 1) if fit else 1.0
+        seen["fit"] = float(fit == 1 and asked_type(asked.question) is not None)
         return self._confidence(seen, asked.language)
 
     def _generate(

@@ -33,7 +33,8 @@ _THING = re.compile(
 )
 
 _THOSE = re.compile(
-    r"(?i)\b(?:those|that|the ones?|celles?|ceux|celui|die|dat)(?=\s+(?:for|of|in|on|to|with|from|de|du|des|pour|van|voor)\b)"
+    r"(?i)\b(?:those|that|the ones?|celles?|ceux|celui|die|dat)"
+    r"(?=\s+(?:for|of|in|on|to|with|from|de|du|des|pour|van|voor)\b)"
 )
 """What stands for the thing of the part before alone, without what is told of it there."""
 

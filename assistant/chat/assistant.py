@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from assistant.chat import confidence as confidence_
 from assistant.chat.answer import Answer, Flag, Highlight, Source, Statement
-from assistant.chat.answertype import asked_type, holds
+from assistant.chat.answertype import asked_type, fitness
 from assistant.chat.citations import check, highlights
 from assistant.chat.composer import READ, Evidence, choose_evidence, compose, row_in_words
 from assistant.chat.followup import Turn, in_context
@@ -37,6 +37,9 @@ from assistant.retrieval.joined import Joined, Searching
 from assistant.retrieval.query import Filters, Found, Query
 from assistant.retrieval.reranker import CrossEncoder, open_reranker
 from assistant.retrieval.search import Search
+
+UNFIT_WEAK = 0.2
+"""What an answer that only weakly is of the type that is asked for lacks, beside one that is not at all."""
 
 NEAREST = 3
 """Passages that an abstaining answer names."""
@@ -193,7 +196,10 @@ class Assistant:
             found = self.search(understood, filters, rerank=self._reader is None)
         with _timed(seconds, "read"):
             parts = (understood,) if self._generator else parts_of(understood)
-            read = [self._read_part(part, parts[0], understood, language, found, filters) for part in parts]
+            read: list[_Part] = []
+            for part in parts:
+                page = read[0].evidence[0].passage.document if read and read[0].evidence else None
+                read.append(self._read_part(part, parts[0], understood, language, found, filters, page))
         threshold = self._confidence.least(language) if self.config.threshold is None else self.config.threshold
         sure = [part for part in read if part.evidence and part.sure >= threshold]
         answer = Answer(
@@ -214,9 +220,14 @@ class Assistant:
         return self._generate(answer, self._generator, understood, sure[0].found, sure[0].evidence, streamed)
 
     def _read_part(
-        self, part: str, first: str, whole: str, language: str, found: Sequence[Found], filters: Filters | None
-    ) -> _Part:
-        """The sentences for one part of a question; of its topic the whole question tells."""
+        self, part: str, first: str, whole: str, language: str, found: Sequence[Found], filters: Filters | None,
+        page: str | None = None,
+    ) -> _Part:  # fmt: skip
+        """The sentences for one part of a question; of its topic the whole question tells.
+
+        Args:
+          page: the document that answers the first part.
+        """
         seen = list(found)
         said = in_full(part, first, language)
         if part != whole:
@@ -225,20 +236,22 @@ class Assistant:
                 item for item in self.search(said, filters, rerank=self._reader is None) if item.passage.id not in there
             ]
         asked = Asked(said, language, self.index.bm25, self.index.lexicon)
-        evidence, seen, noticed = self.read(asked, seen, filters)
+        evidence, seen, noticed = self.read(asked, seen, filters, page)
         topic = asked if part == whole else Asked(whole, language, self.index.bm25, self.index.lexicon)
-        fit = bool(evidence) and self._fits(asked, evidence)
+        fit = self._fits(asked, evidence) if evidence else 0.0
         return _Part(
             question=part, asked=asked, found=seen, evidence=evidence, noticed=noticed,
             sure=self.sureness(topic, seen, evidence, fit=fit),
         )  # fmt: skip
 
-    def _fits(self, asked: Asked, evidence: Sequence[Evidence]) -> bool:
-        """Whether what would be quoted first holds an answer of the type that is asked for."""
+    def _fits(self, asked: Asked, evidence: Sequence[Evidence]) -> float:
+        """How well what would be quoted first holds an answer of the type that is asked for, 0..1."""
         best = evidence[0]
         pieces = beside(best.passage, best.sentence, listed=False, after=self.search_engine.after)
-        return asked_type(asked.question) == "list" or any(
-            holds(
+        if asked_type(asked.question) == "list":
+            return 1.0
+        return max(
+            fitness(
                 asked.question,
                 piece.sentence.text,
                 alike=piece.passage.metadata.language == asked.language,
@@ -273,7 +286,7 @@ class Assistant:
         return answer
 
     def read(
-        self, asked: Asked, found: Sequence[Found], filters: Filters | None = None
+        self, asked: Asked, found: Sequence[Found], filters: Filters | None = None, page: str | None = None
     ) -> tuple[list[Evidence], list[Found], tuple[Flag, ...]]:
         """The sentences that answer best, and the passages with the beginnings of the best one's rule.
 
@@ -281,11 +294,12 @@ class Assistant:
           asked: the question, term by term.
           found: the passages, best first.
           filters: which passages may be used.
+          page: the document that answers the part of the question before.
 
         Returns:
           The sentences, the passages, and what was noticed.
         """
-        evidence, noticed = choose_evidence(asked, found, self._rationale, self.search_engine.after, self._reader)
+        evidence, noticed = choose_evidence(asked, found, self._rationale, self.search_engine.after, self._reader, page)
         passages = list(found)
         if evidence and evidence[0].passage.metadata.codes:
             there = {item.passage.id for item in found}
@@ -298,7 +312,7 @@ class Assistant:
         return evidence, passages, noticed
 
     def sureness(
-        self, asked: Asked, found: Sequence[Found], evidence: Sequence[Evidence], *, fit: bool = True
+        self, asked: Asked, found: Sequence[Found], evidence: Sequence[Evidence], *, fit: float = 1.0
     ) -> float:
         """How sure it is that the sources answer, 0..1.
 
@@ -306,10 +320,11 @@ class Assistant:
           asked: the question, term by term.
           found: the passages.
           evidence: the sentences, best first.
-          fit: whether these hold an answer of the type that is asked for.
+          fit: how well the first holds an answer of the type that is asked for, 0..1.
         """
         seen = confidence_.features(*rests_on(asked, found, evidence), self._confidence.dense_centre)
-        seen["unfit"] = float(not fit)
+        seen["unfit"] = UNFIT_WEAK * (fit < 1) if fit else 1.0
+        seen["fit"] = float(fit == 1 and asked_type(asked.question) is not None)
         return self._confidence(seen, asked.language)
 
     def _generate(

@@ -24,6 +24,22 @@ _POINTER = re.compile(
 )
 """Words that stand for what the part before speaks of."""
 
+_ONE = re.compile(r"(?i)\b(?:which|what)\s+ones?\b|\b(?:lequel|laquelle|lesquel(?:le)?s)\b")
+"""What stands for the thing of which the part before asks which one."""
+
+_THING = re.compile(
+    r"(?i)\b(?:which|what|quel(?:le)?s?)\s+((?:(?!(?:is|are|do|does|did|has|have|may|must|can|will|est|sont|faut|a)\b)"
+    r"[\w-]+\s+){1,3})"
+)
+
+_THOSE = re.compile(
+    r"(?i)\b(?:those|that|the ones?|celles?|ceux|celui|die|dat)"
+    r"(?=\s+(?:for|of|in|on|to|with|from|de|du|des|pour|van|voor)\b)"
+)
+"""What stands for the thing of the part before alone, without what is told of it there."""
+
+_OF_IT = re.compile(r"(?i)\s+(?:for|of|in|on|to|with|from|by|de|du|des|pour|dans|van|voor|met)\s.*")
+
 LEAST_WORDS = 3
 """Words of a part: what is shorter belongs to the part before it."""
 
@@ -44,7 +60,14 @@ def in_full(part: str, first: str, language: str) -> str:
       first: the first part of the question.
       language: of the question.
     """
-    if part == first or not _POINTER.search(part) or _POINTER.search(first):
+    if part == first:
+        return part
+    thing = _THING.search(first)
+    if thing is not None and _ONE.search(part):
+        return _ONE.sub(thing.group().strip(), part, count=1)
+    if _THOSE.search(part):
+        return _THOSE.sub(_OF_IT.sub("", _BEGINS.sub("", first).rstrip("?")).strip(), part, count=1)
+    if not _POINTER.search(part) or _POINTER.search(first):
         return part
     said = _BEGINS.sub("", first).rstrip("?")
     words = [word for word in said.split() if word.casefold() not in SMALL_WORDS.get(language, ())]

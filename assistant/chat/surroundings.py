@@ -29,6 +29,12 @@ _POINTS = re.compile(
     r"zij|ze|het|anders)\b",
     re.IGNORECASE,
 )  # fmt: skip
+_ELIDED = re.compile(
+    r"^(?!(?:Based|Provided|Compared|Related|Speed|Indeed)\b)(?:[A-Z]\w{2,}ed|Used|Sent|Set|Made|Kept|Held|Shown|Written)\s+"
+    r"(?:by|on|for|to|in|as|at|when|if|once|from|with|after|before|during)\b"
+)
+"""A sentence without a subject, such as `Approved by the operator.`: it speaks of what the one before it names."""
+
 _PROMISES = re.compile(
     r"(?i)\b(?:following|below|as follows|two|three|four|five|six|suivant\w*|ci-dessous|deux|trois|quatre|volgende|"
     r"hieronder|twee|drie|vier)\b"
@@ -79,8 +85,8 @@ def column_names(passage: Passage) -> str:
 
 
 def points_back(text: str) -> bool:
-    """Whether a sentence begins with a word that stands for what the one before it speaks of."""
-    return _POINTS.match(text) is not None
+    """Whether a sentence begins with a word that stands for what the one before it speaks of, or has no subject."""
+    return _POINTS.match(text) is not None or _ELIDED.match(text) is not None
 
 
 def introduces(passage: Passage, sentence: Sentence, after: After = none_after) -> bool:

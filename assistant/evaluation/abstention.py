@@ -22,7 +22,7 @@ THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 FITTED = ("coverage", "rarest", "named", "dense", "support", "foreign")
 """Features whose weights are fitted."""
 
-BY_HAND = ("code", "unfit")
+BY_HAND = ("code", "fit", "unfit")
 """Those that occur too seldom in questions to be learned, and stay."""
 
 SPOKEN = "language "
@@ -151,7 +151,7 @@ def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong
     found = {n: round(float(w) * SCALE.get(n, 1.0), 3) for n, w in zip(names, model.coef_[0], strict=True)}
     return {
         "comment": "Logistic model of `the sources answer the question`, fitted on questions/development.jsonl with "
-        "`energycomm assistant evaluate abstention --fit`; code and unfit are set by hand.",
+        "`energycomm assistant evaluate abstention --fit`; code, fit and unfit are set by hand.",
         "weights": {
             "bias": round(float(model.intercept_[0]), 3), **{name: found[name] for name in FITTED},
             **{name: kept.weights[name] for name in BY_HAND},

@@ -115,6 +115,13 @@ class Asked:
         found = _DEFINITION.match(self.question)
         return plain(found.group(1)) if found else ""
 
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The same in each of its names: `un modèle (model)` has two."""
+        found = _DEFINITION.match(self.question)
+        beside = re.match(r"\s*([^()]+)\(([^()]+)\)\s*$", found.group(1)) if found else None
+        return tuple(map(plain, beside.groups())) if beside else (self.subject,) if self.subject else ()
+
     def names(self) -> list[str]:
         """The question's codes and capitalised words, as tokens: what may belong to one market alone."""
         found = [term.token for term in self.terms if term.token[0] == CODE_MARK]

@@ -95,7 +95,20 @@ def test_a_third_set_on_the_same_documents_asks_forty_other_things() -> None:
     assert all(bool(q.answers and q.relevant) != (q.kind == "unanswerable") for q in third)
 
 
-@pytest.mark.parametrize("name", ["foreign", "foreign_second", "foreign_third"])
+def test_a_fourth_set_on_the_same_documents_asks_other_things_and_each_half_has_every_kind() -> None:
+    fourth = forms.read(QUESTIONS / "foreign_fourth.jsonl", forms.TestQuestion)
+    before = [
+        question.question
+        for name in ("foreign", "foreign_second", "foreign_third")
+        for question in forms.read(QUESTIONS / f"{name}.jsonl", forms.TestQuestion)
+    ]
+    assert len({q.question for q in fourth} - set(before)) == len({q.twin for q in fourth}) == 48
+    for half in (0, 1):
+        kinds = Counter(q.kind for q in fourth if int(q.twin[1:]) % 2 == half)
+        assert kinds == {"regular": 14, "hard": 4, "unanswerable": 6}
+
+
+@pytest.mark.parametrize("name", ["foreign", "foreign_second", "foreign_third", "foreign_fourth"])
 def test_every_foreign_answer_stands_where_its_author_says(shared: Path, name: str) -> None:
     pages = list((shared / "assistant" / "data" / "energy_docs").rglob("*.md"))
     for question in forms.read(QUESTIONS / f"{name}.jsonl", forms.TestQuestion):

@@ -176,9 +176,9 @@ def fitted(lines: Sequence[Line], rows: Sequence[Recorded], threshold: float) ->
     vectors = np.asarray(embedder.embed_queries([line.question for line in lines]), dtype=np.float32)
     known = Known(vectors, np.array([line.asked for line in lines]), np.array([line.plan for line in lines]))
     of_lines = _Lines(*(np.array([getattr(line, name) for line in lines]) for name in ("question", "family", "set")))
-    asked = list(dict.fromkeys(row.near.question for row in rows))
+    asked = list(dict.fromkeys(text for row in rows for text in _texts(row)))
     of = dict(zip(asked, np.asarray(embedder.embed_queries(asked), dtype=np.float32), strict=True))
-    seen = [known.features(row.near, of[row.near.question], _but(row, of_lines)) for row in rows]
+    seen = [known.features(row.near, np.array([of[text] for text in _texts(row)]), _but(row, of_lines)) for row in rows]
     names = list(seen[0])
     matrix = np.array([[one[name] for name in names] for one in seen])
     truth = np.array([row.right for row in rows], dtype=int)
@@ -200,6 +200,11 @@ def fitted(lines: Sequence[Line], rows: Sequence[Recorded], threshold: float) ->
         threshold=threshold,
     )  # fmt: skip
     return model, known, _told(rows, sure)
+
+
+def _texts(row: Recorded) -> tuple[str, str]:
+    """What vectors are made of: the question in its own words, and its last part."""
+    return row.near.question, likeness.last_part(row.near.question, row.text)
 
 
 def _but(row: Recorded, lines: _Lines) -> NDArray[np.bool_]:

@@ -298,12 +298,12 @@ def _everything(given: Given) -> str:
 
 
 def _holds(text: str, part: str) -> bool:
-    """Whether a text holds a part as whole words, whatever its case, spaces and underscores."""
+    """Whether a text holds a part as whole words, whatever its case, spaces and underscores; S01 is not in BE-S01."""
 
     def plain(one: str) -> str:
         return " ".join(one.replace("_", " ").casefold().split())
 
-    return re.search(rf"(?<!\w){re.escape(plain(part))}(?!\w)", plain(text)) is not None
+    return re.search(rf"(?<!\w)(?<!\w-){re.escape(plain(part))}(?!-?\w)", plain(text)) is not None
 
 
 def measure(config: Config, *paths: Path, likeness: Likeness | None = None) -> list[tuple[Question, Given, bool]]:

@@ -108,17 +108,18 @@ class Known:
     def __init__(self, vectors: Vectors, asked: NDArray[np.str_], plans: NDArray[np.str_]) -> None:
         self.vectors, self.asked, self.plans = vectors, asked, plans
 
-    def features(self, near: Near, vector: Vectors, but: NDArray[np.bool_] | None = None) -> dict[str, float]:
+    def features(self, near: Near, vectors: Vectors, but: NDArray[np.bool_] | None = None) -> dict[str, float]:
         """What tells whether a reading is right.
 
         Args:
           near: the reading.
-          vector: of its question.
+          vectors: of its question and of its last part, of shape (2, length).
           but: true for the known questions that are not looked at.
         """
         import numpy as np
 
-        likeness = self.vectors @ vector
+        # Where all that is left over stands before the last part, that part may be the whole question.
+        likeness = (self.vectors @ vectors.T)[:, : 2 if near.apart == 1 else 1].max(axis=1)
         if but is not None:
             likeness = np.where(but, -1.0, likeness)
         refused = self.asked == REFUSED
@@ -205,8 +206,9 @@ class Likeness:
         embedder = self._embedder()
         if embedder.name != model.embedder:
             return  # vectors of another model are not comparable
-        vector = embedder.embed_queries([found[0][0].question])[0]
-        judged = [(model(shipped_known().features(near, vector)), near, plans) for near, plans in found]
+        question = found[0][0].question
+        vectors = embedder.embed_queries([question, last_part(question, asked.text)])
+        judged = [(model(shipped_known().features(near, vectors)), near, plans) for near, plans in found]
         for sure, near, plans in sorted(judged, key=lambda one: -one[0]):
             if sure >= model.threshold:
                 yield Guess(plans=plans, left=near.left, sure=round(sure, 3))
@@ -251,6 +253,19 @@ def _before(pieces: re.Pattern[str], text: str, words: tuple[str, ...]) -> float
         return 0.0
     last = set(tokens_of(found[-1]))
     return sum(word not in last for word in words) / len(words)
+
+
+def last_part(question: str, text: str) -> str:
+    """The words of a question that stand behind its last full stop or comma.
+
+    Args:
+      question: in its own words, see `masked`.
+      text: as it was asked.
+    """
+    there = {*tokens_of(_PIECES.split(text)[-1]), *MASKS.values(), "name"}
+    words = question.split()
+    at = next((place for place in range(len(words), 0, -1) if words[place - 1] not in there), 0)
+    return " ".join(words[at:]) or question
 
 
 def masked(asked: Understood) -> str:

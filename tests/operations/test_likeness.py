@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from assistant.config import AssistantConfig
 from assistant.operations.family import Rules, Stored
 from assistant.operations.house import House
-from assistant.operations.likeness import REFUSED, Known, Likeness, Model, Near, masked, near_readings, shape
+from assistant.operations.likeness import REFUSED, Known, Likeness, Model, Near, last_part, masked, near_readings, shape
 from assistant.operations.understanding import understand
 from energycomm.config import Config
 
@@ -84,8 +84,31 @@ def test_without_what_judges_likeness_such_a_question_is_left_to_the_passages() 
 @given(
     st.lists(
         st.sampled_from(
-            "how many rules has Denmark FR-R05 BE-R04 message 121 not without only which class the zebra since 2024 "
-            "quarantine rejected welke regels combien".split()
+            [
+                "how",
+                "many",
+                "rules",
+                "has",
+                "Denmark",
+                "FR-R05",
+                "BE-R04",
+                "message",
+                "121",
+                "not",
+                "without",
+                "only",
+                "which",
+                "class",
+                "the",
+                "zebra",
+                "since",
+                "2024",
+                "quarantine",
+                "rejected",
+                "welke",
+                "regels",
+                "combien",
+            ]
         ),
         min_size=2,
         max_size=9,
@@ -130,14 +153,25 @@ def test_the_likeness_of_a_reading_is_that_of_the_nearest_question_with_its_plan
     """By hand: cosines of unit vectors in a plane."""
     vectors = np.array([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]], dtype=np.float32)
     known = Known(vectors, np.array(["a", "a", REFUSED]), np.array(["a b", "a c", REFUSED]))
-    seen = known.features(near(plan="a c"), np.array([1.0, 0.0], dtype=np.float32))
+    question = np.array([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32)
+    seen = known.features(near(plan="a c"), question)
     assert seen["alike"] == pytest.approx(0.2)  # 1 - 0.8
     assert seen["same"] == 0.0  # 0.6 is less than of any two
     assert seen["other"] == pytest.approx(0.2)
     assert seen["refusal"] == pytest.approx(0.0)
     assert seen["of_telling"] == 0.5
-    without = known.features(near(), np.array([1.0, 0.0], dtype=np.float32), np.array([True, False, False]))
+    without = known.features(near(), question, np.array([True, False, False]))
     assert without["same"] == 0.0
+    context = known.features(near(plan="a c", apart=1.0), question)
+    assert context["same"] == pytest.approx(0.2)  # its last part is that question
+
+
+def test_the_last_part_of_a_question_stands_behind_its_last_stop() -> None:
+    assert (
+        last_part("my boss asks which class has rule", "My boss asks: which class has FR-R14?")
+        == "which class has rule"
+    )
+    assert last_part("which class has rule", "Which class has FR-R14?") == "which class has rule"
 
 
 def test_the_surer_a_reading_the_more_like_a_known_question_it_is() -> None:

@@ -69,12 +69,20 @@ def compare(folder: Path, databases: dict[str, UrlOf], messages: int) -> list[st
     with fresh_gateway(url_of()) as gateway:
         total(gateway.inbound.take([*material.before, *material.files], "bench"))
         asked = changed(gateway, folder / "rules")
-        runs = dict(_runs(gateway, asked, folder, messages))
-    one = runs["one process"]
-    rows = [[words, *_row(run, runs, same=run[-2:] == one[-2:])] for words, run in runs.items()]
+        runs: dict[str, Run] = {}
+        for words, run in _runs(gateway, asked, folder, messages):
+            runs[words] = run
+            # Where a later node does not start, this is what is left of an hour.
+            print(words, *_row(run, runs, same=_same(run, runs)), sep=" | ", file=sys.stderr, flush=True)
+    rows = [[words, *_row(run, runs, same=_same(run, runs))] for words, run in runs.items()]
     head = ["judged by", "messages", "s by the clock", "CPU s of who asks", "CPU s of each that judged"]
     head += ["messages a CPU second of those", "CPU s of all of Ray", "against one node, reckoned for idle cores"]
     return table([*head, "verdicts that change", "found the same"], rows)
+
+
+def _same(run: Run, runs: dict[str, Run]) -> bool:
+    """Whether a run judged as many messages as one process, and found the same."""
+    return run[-2:] == runs["one process"][-2:]
 
 
 def _row(run: Run, runs: dict[str, Run], *, same: bool) -> list[str]:

@@ -20,7 +20,7 @@ HOSTS = ("127.0.0.2", "127.0.0.3")
 STORE_BYTES = 200_000_000
 """Of a node's objects."""
 
-ATTEMPTS = 3
+ATTEMPTS = 8
 """How often a node is started: it gives up when an agent of its own takes longer than 15 s, whatever is set, which on
 a loaded machine happens."""
 

@@ -157,7 +157,8 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
     slots.take("field", "sentence")
     _settled(slots)
     changed = slots.has("intent", "when") and not slots.has("intent", "occurred")
-    if (slots.has("intent", "since") or changed) and slots.has("state"):
+    loose = slots.has("intent", "freed") and slots.has("intent", "when")
+    if (slots.has("intent", "since") or changed) and slots.has("state") and not loose:
         slots.take("intent", "since", "when")
         slots.take("state")
         slots.take("field", "validity")
@@ -165,7 +166,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
     if slots.take("intent", "freed") or slots.has("group", "by"):
         slots.take("state")
         slots.take("group", "by")
-        slots.take("intent", "occurred")
+        slots.take("intent", "occurred", "when")
         slots.take("late")
         return (WhyMessage(message=id_, about="freed"),)
     if slots.has("thing", "access_point") and not slots.has("intent", "why"):
@@ -760,6 +761,7 @@ def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | N
     refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
     told = [one for one in slots.of("severity") if one.start not in refused]
     slots.mark(told[:1])
+    slots.mark(one for one in slots.of("field", "severity") if told and one.end == told[0].start)
     named = told[0].value if told else None
     if by not in ("code", "rule", "class") or every:
         return named

@@ -9,6 +9,7 @@ from assistant.operations.family import CodeLists
 from assistant.operations.slots import Asking, Read, Slots, yes_no
 from assistant.operations.topics import MOST_WORDS
 from assistant.operations.understanding import TELLING
+from assistant.operations.vocabulary import tokens_of
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
            "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each", "receiver",
@@ -17,6 +18,7 @@ NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "to
 
 PLAIN = ("list", "liste", "lijst", "lists", "listes", "lijsten")
 _DEFINED = re.compile(r"(?:what is an?|wat is een|qu est ce qu une?) \w+(?: \w+)?$")
+_SENTENCE = re.compile(r"(?<=[.!])\s+(?=\w)")
 NEXT = 2
 """Words between the name of a code list and the word for it, at most."""
 
@@ -162,7 +164,8 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         how = "exists" if asks else "meaning"
         return (CodeLists(how=how, list=name, code=code, markets=markets, on=days.day),)  # type: ignore[arg-type]
     dated = bool(slots.take("dated"))
-    words = _labelled(slots) if slots.has("topic") else _told(slots)
+    counted = count and not slots.has("topic")  # how many there are: other words tell of no code
+    words = _labelled(slots) if slots.has("topic") else () if counted else _told(slots)
     words = (*words, among) if words and among else words
     return (
         CodeLists(how="count" if count else "codes", list=name, markets=markets, on=days.day, dated=dated, words=words),
@@ -194,7 +197,9 @@ def _told(slots: Slots) -> tuple[str, ...]:
     left, tokens = slots.left(), slots.asked.tokens
     elsewhere = slots.has("subject", "rule") or slots.has("thing") or slots.has("stored") or slots.has("severity")
     plain_words = all(tokens[place].isalpha() and tokens[place] not in TELLING for place in left)
-    if not 0 < len(left) <= MOST_WORDS or elsewhere or not plain_words:
+    last = tokens_of(_SENTENCE.split(slots.asked.text)[-1])
+    before = any(tokens[place] in slots.asked.text.casefold() and tokens[place] not in last for place in left)
+    if not 0 < len(left) <= MOST_WORDS or elsewhere or before or not plain_words:
         return ()
     slots.used |= set(left)
     return tuple(tokens[place] for place in left)

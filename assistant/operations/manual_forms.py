@@ -78,7 +78,7 @@ def codes(slots: Slots) -> Read:
 ENDED = frozenset((
     "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache",
     "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
-    "beeindigd", "eindigde", "stopte",
+    "beeindigd", "eindigde", "stopte", "died", "crashed", "bailed", "plante", "plantee", "gecrasht", "crashte",
 ))  # fmt: skip
 """Words for what ends with an exit code, and that it did."""
 

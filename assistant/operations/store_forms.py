@@ -63,6 +63,8 @@ SEVERAL = frozenset(("are", "were", "have", "sont", "etaient", "ont", "zijn", "w
 """Verbs of several things: a number behind them is how many."""
 NEAR = 2
 """Words from the beginning of a question to its lone number: is number 121 accepted."""
+OTHERS = ("ticket", "request", "envelope", "notification")
+"""Things that have numbers, too."""
 NUMBERED = frozenset(("number", "numero", "nummer"))
 """Words before the number of a message that stands alone."""
 
@@ -107,10 +109,15 @@ def _numbered(slots: Slots) -> int | None:
         )
         one = len(lone) == 1 and 0 < lone[0].start <= NEAR and slots.asked.word(0) not in SEVERAL
         asks = asks or (yes_no(slots) and slots.has("state") and one)
+        first = len(lone) == 1 and lone[0].start == 0  # 415, in which state is it?
+        asks = asks or (first and (slots.has("intent", "state") or (slots.has("state") and slots.has("group", "code"))))
+        freed = slots.has("intent", "freed") and slots.has("intent", "when") and not slots.has("thing", *OTHERS)
+        asks = asks or freed
         asks = asks or (judged and len(lone) == 1 and not slots.has("intent", "top") and _of_one(slots, lone[0]))
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
         brief = len(slots.asked.tokens) <= BRIEF
+        brief = brief or first or freed
         if not (brief or slots.has("state") or slots.has("severity") or slots.has("group", "waits_for")):
             return None
         slots.used |= {one.start - 1 for one in lone if slots.asked.word(one.start - 1) in NUMBERED}
@@ -150,7 +157,8 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
     slots.take("field", "sentence")
     _settled(slots)
     changed = slots.has("intent", "when") and not slots.has("intent", "occurred")
-    if (slots.has("intent", "since") or changed) and slots.has("state"):
+    loose = slots.has("intent", "freed") and slots.has("intent", "when")
+    if (slots.has("intent", "since") or changed) and slots.has("state") and not loose:
         slots.take("intent", "since", "when")
         slots.take("state")
         slots.take("field", "validity")
@@ -158,7 +166,7 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
     if slots.take("intent", "freed") or slots.has("group", "by"):
         slots.take("state")
         slots.take("group", "by")
-        slots.take("intent", "occurred")
+        slots.take("intent", "occurred", "when")
         slots.take("late")
         return (WhyMessage(message=id_, about="freed"),)
     if slots.has("thing", "access_point") and not slots.has("intent", "why"):
@@ -203,7 +211,16 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("severity")
         return (WhyMessage(message=id_, about="history"),)
     coded = slots.has("subject", "code") or slots.has("group", "code")
-    if coded and slots.has("severity", "warning") and not yes_no(slots):
+    warned = slots.has("severity", "warning")
+    if coded and slots.has("state", "rejected") and not warned and not yes_no(slots):
+        slots.take("subject", "code")
+        slots.take("group", "code")
+        slots.take("field", "error_code", "sentence")
+        slots.take("state", "rejected")
+        slots.take("severity")
+        slots.take("intent", "state")
+        return (WhyMessage(message=id_, about="codes"),)
+    if coded and warned and not yes_no(slots):
         slots.take("state")
     elif slots.take("intent", "state") or slots.has("state"):
         asked = slots.take("state")
@@ -246,7 +263,12 @@ def point_life(slots: Slots) -> Read:
         slots.take("intent", "count")
     slots.take("thing", "access_point")
     ours = yes_no(slots) and _OURS.search(" ".join(slots.asked.tokens)) is not None
-    if slots.take("supplied") or ours:
+    ended = slots.take("ended")
+    if slots.take("supplied") or ours or ended:
+        if ended:
+            slots.take("intent", "when", "occurred", "list")
+            slots.take("topic")
+            slots.take("fact")
         slots.take("intent", "today", "exists")
         slots.take("field", "validity")
         day = slots.days()
@@ -584,7 +606,8 @@ def _points_counted(slots: Slots) -> bool:
     """Whether access points are counted by what their messages are: how many points have a rejected message."""
     counts = slots.of("intent", "count")
     points = slots.of("thing", "access_point")
-    near = any(0 <= point.start - count.end <= 1 for point in points for count in counts)
+    listed = [] if slots.has("thing", "message") else slots.of("intent", "list")
+    near = any(0 <= point.start - one.end <= 1 for point in points for one in (*counts, *listed))
     if not near or slots.has("number_is") or slots.has("point"):
         return False
     slots.mark(points)
@@ -622,6 +645,8 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
     if slots.has("number_is"):
         return "list" if by else None
     distinct = slots.take("intent", "distinct")
+    if by == "access_point" and listed and not count and slots.has("state"):
+        return "groups"  # on which points something waits
     if by == "access_point" and count and not distinct and not slots.has("group", "access_point"):
         return "count_groups"
     if by is not None and (
@@ -736,6 +761,7 @@ def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | N
     refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
     told = [one for one in slots.of("severity") if one.start not in refused]
     slots.mark(told[:1])
+    slots.mark(one for one in slots.of("field", "severity") if told and one.end == told[0].start)
     named = told[0].value if told else None
     if by not in ("code", "rule", "class") or every:
         return named

@@ -205,17 +205,21 @@ def stored_answer(
     Raises:
       UserError: they cannot be restricted or grouped so.
     """
+    findings = (
+        plan.thing == "finding" and plan.how == "count" and plan.by is None
+    )  # they are asked for, and no messages
     plan = _about_findings(plan)
     source = _SOURCES[plan.thing]
     conditions, joined = _conditions(source, plan, catalogue, now, times)
     where = _in_words(plan)
-    thing = thing_name("message" if plan.thing == "finding" else plan.thing, language)
+    thing = thing_name("message" if plan.thing == "finding" and not findings else plan.thing, language)
     proofs = (_proof(plan, source, where), *_code_proofs(catalogue, plan.code))
     asked = _Asked(plan, source, language, times, conditions, joined, where, thing, proofs)
     with reading(engine) as connection:
         total = _tallied(connection, plan)
         if total is None:
-            total = int(connection.execute(asked.rows_of(select(_number(source)))).scalar_one())
+            number = func.count() if findings else _number(source)
+            total = int(connection.execute(asked.rows_of(select(number))).scalar_one())
         if plan.how in ("first", "last"):
             return _edge_answer(connection, asked, total)
         if plan.how == "average":

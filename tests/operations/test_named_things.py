@@ -286,3 +286,33 @@ def test_where_a_code_stands_is_told_whatever_carried_it(french: tuple[House, En
 )
 def test_documentation_is_found_by_what_it_was_seen_at(french: tuple[House, Engine], question: str, said: str) -> None:
     assert said in answer(french[0], question).sentence
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Message {} was refused: with which codes?",
+        "Message {} was refused on two separate grounds. State the codes of both.",
+        "Le message {} a sauté : quelles erreurs ?",
+        "Bericht {} is gesneuveld. Op welke fouten?",
+    ],
+)
+def test_the_codes_by_which_a_message_was_turned_away_are_asked_for(
+    french: tuple[House, Engine], question: str
+) -> None:
+    house, engine = french
+    for (number,) in rows(engine, "SELECT id FROM kernel_message WHERE state = 'rejected'"):
+        errors = f"SELECT DISTINCT error_code FROM finding WHERE message_id = {number} AND severity = 'error'"
+        assert {code for (code,) in rows(engine, errors)} <= set(answer(house, question.format(number)).values)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many findings are warnings?", "n of findings with severity == warning", "Hoeveel bevindingen waarschuwen?"],
+)
+def test_findings_are_counted_where_they_are_asked_for_and_not_their_messages(
+    french: tuple[House, Engine], question: str
+) -> None:
+    house, engine = french
+    ((number,),) = rows(engine, "SELECT count(*) FROM finding WHERE current AND severity = 'warning'")
+    assert answer(house, question).values == (number,)

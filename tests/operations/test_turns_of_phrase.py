@@ -67,6 +67,26 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
             {"do": "stored", "thing": "access_point", "markets": ["BE"], "supplied": True},
         ),
         (
+            "When did our supply of 871999910000000041 come to an end?",
+            {"do": "point_life", "access_point": "871999910000000041", "about": "supplied"},
+        ),
+        ("415, in welke staat zit dat bericht nu?", {"do": "why_message", "message": 415, "about": "state"}),
+        ("A quelle heure est-ce que le 336 est sorti de quarantaine ?", {
+            "do": "why_message", "message": 336, "about": "freed",
+        }),
+        (
+            "Size of the Danish rejection list?",
+            {"do": "code_lists", "how": "count", "list": "rejection", "markets": ["DK"]},
+        ),
+        (
+            "What is quarantine_days when nobody has changed it?",
+            {"do": "manual", "what": "setting", "how": "default", "name": "quarantine_days"},
+        ),
+        ("My job crashed with exit code 4, meaning?", {"do": "manual", "what": "exit_code", "name": "4"}),
+        ("Quels messages étaient en quarantaine et en sont sortis depuis ?", {
+            "do": "stored", "thing": "freed", "how": "list",
+        }),
+        (
             "Hoe ver staat onze leverancierswissel in Nederland?",
             {
                 "do": "stored", "thing": "request", "how": "list", "markets": ["NL"],
@@ -92,6 +112,8 @@ def test_a_turn_of_phrase_asks_for_the_operation_that_a_person_meant(
         "When did we lose the match?",
         "What does it need?",
         "Which Belgian points did we lose to a competitor?",
+        "How long is the waiting list for a connection?",
+        "Quelle est la taille de la liste d'attente pour un raccordement ?",
     ],
 )
 def test_a_turn_of_phrase_about_something_else_is_not_answered(house: House, question: str) -> None:

@@ -54,6 +54,7 @@ def compare(slots: Slots) -> Read:
     slots.take("both")
     slots.take("subject", "ebix", "class")
     slots.take("subject", "rule", "code")
+    slots.take("group", "code")
     slots.take("field", "sentence")
     return (CompareRules(one=codes[0], other=codes[1]),)
 

@@ -151,7 +151,7 @@ def yes_no(slots: Slots) -> bool:
 
 YES_NO = frozenset(
     (
-        "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "would",
+        "bestond", "bestonden", "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "would",
         "could", "est", "bestaat", "bestaan", "hebben", "hoort", "wijst", "zit", "keurt", "wordt", "worden",
         "geldt", "gelden", "gold", "zijn", "werd", "werden", "heeft", "kan", "mag", "staat", "staan", "kent",
         "kennen", "valt", "vallen", "kijkt", "kijken", "draagt", "dragen", "wijzen", "horen", "behoort", "behoren",

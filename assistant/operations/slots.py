@@ -151,12 +151,12 @@ def yes_no(slots: Slots) -> bool:
 
 YES_NO = frozenset(
     (
-        "bestond", "bestonden", "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "would",
+        "is", "are", "was", "were", "does", "do", "did", "can", "may", "has", "have", "should", "will", "would",
         "could", "est", "bestaat", "bestaan", "hebben", "hoort", "wijst", "zit", "keurt", "wordt", "worden",
         "geldt", "gelden", "gold", "zijn", "werd", "werden", "heeft", "kan", "mag", "staat", "staan", "kent",
         "kennen", "valt", "vallen", "kijkt", "kijken", "draagt", "dragen", "wijzen", "horen", "behoort", "behoren",
         "geeft", "geven", "berust", "berusten", "steunt", "steunen", "controleert", "controleren", "gebruikt",
-        "gebruiken", "weigert", "weigeren",
+        "gebruiken", "weigert", "weigeren", "bestond", "bestonden",
     )
 )  # fmt: skip
 """First words of a question that is answered by yes or no."""

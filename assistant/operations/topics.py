@@ -81,7 +81,8 @@ def topic_of(slots: Slots, rule: int | None) -> tuple[str, ...]:
     left = slots.left()
     slots.mark(topics)
     coded = {place for one in slots.of("subject", "code") for place in range(one.start, one.end)}
-    left = [place for place in left if place not in slots.used | coded]
+    counted = {place for one in slots.of("intent", "count") for place in range(one.start, one.end)}
+    left = [place for place in left if place not in slots.used | coded | counted]
     if not left or len(left) > MOST_WORDS or rule is None:
         return ()
     tokens = slots.asked.tokens

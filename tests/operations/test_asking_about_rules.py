@@ -394,9 +394,7 @@ def test_behind_the_word_field_a_name_is_a_field_though_a_code_list_has_it_too(
         "Vanaf welke dag is BE-D11 actief?",
     ],
 )
-def test_when_a_rule_begins_to_hold_is_a_day_and_no_yes(
-    house: House, files: sqlite3.Connection, question: str
-) -> None:
+def test_when_a_rule_begins_to_hold_is_a_day_and_no_yes(house: House, files: sqlite3.Connection, question: str) -> None:
     (expected,) = column(files, "SELECT since FROM rule WHERE error_code = 'BE-D11'")
     assert expected in answer(house, question).sentence
     assert house.plan(question)["plans"][0].get("on") is None
@@ -444,3 +442,26 @@ def test_the_kinds_that_a_rule_bears_on_are_counted_and_no_messages(
 ) -> None:
     expected = column(files, "SELECT count(*) FROM applies JOIN rule USING (code) WHERE error_code = 'BE-E01'")
     assert answer(house, question).values == tuple(expected)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many rules mention a calendar?", "How many rules contain the word calendar?"],
+)
+def test_rules_that_say_a_word_are_counted_as_they_are_listed(
+    house: House, files: sqlite3.Connection, question: str
+) -> None:
+    expected = column(files, "SELECT count(*) FROM rule WHERE title LIKE '%calendar%' OR sentence LIKE '%calendar%'")
+    assert answer(house, question).values == tuple(expected)
+
+
+def test_who_is_responsible_for_what_is_no_rule_is_not_known(house: House) -> None:
+    assert house.reply("Who is responsible for the gateway?") is None
+
+
+def test_of_two_rules_it_is_shown_which_has_a_value(house: House, files: sqlite3.Connection) -> None:
+    (expected,) = column(files, "SELECT error_code FROM rule WHERE error_code IN ('BE-M03', 'FR-M05') AND ebix = 'E62'")
+    table = answer(house, "Which of BE-M03 and FR-M05 has reason E62?").table
+    assert table is not None
+    (row,) = [row for row in table.rows if row[0] == "ebix"]
+    assert row[table.columns.index(expected)] == "E62"

@@ -53,10 +53,20 @@ def rules(slots: Slots) -> Read:
     if found.asking is not None:
         return found.asking
     where, head = found.where, found.head
-    if at is None and where == RuleFilter() and head is None:
+    if at is None and where == RuleFilter() and (head is None or _blaming(slots, head)):
         return None
     plan = _asked(slots, where, head, at, lacking=lacking, two=len(markets) > 1)
     return None if plan is None else _with_judging(plan)
+
+
+CLASS_NOUNS = ("class", "klasse", "error", "erreur", "fout", "categor")
+"""Beginnings of words for the class of an error; others only blame."""
+
+
+def _blaming(slots: Slots, head: Mention) -> bool:
+    """Whether it is asked who is responsible for something that is no rule: for the gateway."""
+    words = slots.asked.tokens[head.start : head.end]
+    return head.attribute == "class" and not any(word.startswith(CLASS_NOUNS) for word in words)
 
 
 SAID_BY_JUDGES = ("set", "stage", "severity", "error_class", "ebix", "repair", "field", "code", "source")

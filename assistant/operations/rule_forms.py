@@ -18,10 +18,15 @@ def compare(slots: Slots) -> Read:
     _take_the_sides(slots, codes)
     slots.take("repair")
     slots.take("subject", "script")
+    for value in ("ebix_reason", "script", "set"):
+        slots.take(value)  # which of the two has it: the values of both are shown
     same = _same(slots)
     if same is not None:
         slots.take("same")
         slots.take("field")
+        slots.take("severity")
+        slots.take("only")
+        slots.take("group", "code")  # or is one of them an error
         slots.take("severer")  # as severe
         slots.take("topic")
         slots.take("subject")
@@ -49,6 +54,7 @@ def compare(slots: Slots) -> Read:
     slots.take("both")
     slots.take("subject", "ebix", "class")
     slots.take("subject", "rule", "code")
+    slots.take("group", "code")
     slots.take("field", "sentence")
     return (CompareRules(one=codes[0], other=codes[1]),)
 
@@ -78,9 +84,14 @@ SIDES = frozenset(("ene", "andere", "other", "former", "latter", "autre", "beide
 """Words for one of two rules, or both of them."""
 
 
+COUNTERPARTS = ("counterpart", "equivalent", "tegenhanger")
+"""Words by which the other one of two rules that are named is only told: A and its equivalent B."""
+
+
 def _take_the_sides(slots: Slots, codes: list[str]) -> None:
     """Take what only tells of two rules once more: their markets, the one, the other, the two."""
-    slots.mark(one for one in slots.of("market") if one.value in {code[:2] for code in codes})
+    slots.mark(one for one in slots.of("market") if one.value in {code[:2].upper() for code in codes})
+    slots.mark(one for one in slots.of("intent", "without") if slots.asked.word(one.start).startswith(COUNTERPARTS))
     slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in SIDES}
 
 
@@ -152,6 +163,8 @@ def one_rule(slots: Slots) -> Read:
     if slots.has("field", "validity"):
         slots.take("intent", "since", "when", "began")
     slots.take("subject", "script")
+    if slots.has("field", "source"):
+        slots.take("topic")  # the source that it cites
     if slots.take("repair") and not slots.has("field", "repair"):
         return (RuleField(code=code, fields=("repair",)),)
     return (RuleField(code=code, fields=_fields(slots)),)
@@ -200,12 +213,17 @@ def _either(slots: Slots) -> bool:
     return either
 
 
+BEGINS = frozenset(("quand", "when", "wanneer"))
+"""Words that ask for the day on which something begins to hold."""
+
+
 def _in_force(slots: Slots, code: str) -> Read:
     days = slots.asked.days
     asks = yes_no(slots)
     today = slots.has("intent", "today") and (asks or not slots.has("field", "sentence"))  # wat eist ze nu precies
-    named = slots.has("kind") or any(one not in ("all", "common", code[:2]) for one in slots.values("market"))
-    now = today or (asks and slots.has("field", "validity") and not named)
+    named = slots.has("kind") or any(one not in ("all", "common", code[:2].upper()) for one in slots.values("market"))
+    begins = not BEGINS.isdisjoint(slots.asked.tokens) or slots.has("intent", "since", "when")  # since when
+    now = today or (asks and slots.has("field", "validity") and not named and not begins)
     day = days.day or days.since or (slots.today if now else None)
     if day is None:
         return None
@@ -218,7 +236,7 @@ def _in_force(slots: Slots, code: str) -> Read:
 
 def _applies(slots: Slots, code: str) -> Read:
     named = [*slots.of("kind"), *slots.of("type"), *(one for one in slots.of("market") if one.value != "common")]
-    if not named or slots.has("thing", "access_point") or code[:2] == named[0].value:
+    if not named or slots.has("thing", "access_point") or code[:2].upper() == named[0].value:
         return None
     slots.mark(named[:1])
     slots.take("field", "kinds", "markets", "field", "sentence", "validity")

@@ -156,7 +156,7 @@ YES_NO = frozenset(
         "geldt", "gelden", "gold", "zijn", "werd", "werden", "heeft", "kan", "mag", "staat", "staan", "kent",
         "kennen", "valt", "vallen", "kijkt", "kijken", "draagt", "dragen", "wijzen", "horen", "behoort", "behoren",
         "geeft", "geven", "berust", "berusten", "steunt", "steunen", "controleert", "controleren", "gebruikt",
-        "gebruiken", "weigert", "weigeren",
+        "gebruiken", "weigert", "weigeren", "bestond", "bestonden",
     )
 )  # fmt: skip
 """First words of a question that is answered by yes or no."""

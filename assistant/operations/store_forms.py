@@ -8,7 +8,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import markets_of, rules_asked
+from assistant.operations.conditions import markets_of, rules_asked, rules_counted
 from assistant.operations.family import (
     Plan,
     PointLife,
@@ -332,13 +332,20 @@ def versions(slots: Slots) -> Read:
     return (Versions(what="rules"),)
 
 
+def _of_refusing_rules(slots: Slots) -> bool:
+    """Whether the rules that refuse are counted, and no refused messages: how many checks bounce the message."""
+    errors = {one.start for one in slots.of("severity", "error")}
+    states = {one.start for one in slots.of("state")}
+    return rules_counted(slots) is not None and bool(states) and states <= errors and not slots.has("days")
+
+
 def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
     if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
         return None
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
-    if thing is None or _of_states(slots, thing) or _of_a_rule(slots):
+    if thing is None or _of_states(slots, thing) or _of_a_rule(slots) or _of_refusing_rules(slots):
         return None
     if thing == "notification":
         slots.mark(one for one in slots.of("receiver") if not TOWARDS.isdisjoint(slots.asked.tokens[: one.start][-2:]))

@@ -45,6 +45,9 @@ def source_of(slots: Slots, rule: int | None) -> str | None:
         and (token in ISSUERS or (place in asked and place not in others) or place in names)
         and (place > first or place in asked - others)
     ]  # fmt: skip
+    begun = min((one.start for one in slots.of("intent", "list", "count") if one.start < rule), default=0)
+    if any(place > first for place in words):
+        words = [place for place in words if place >= begun]  # what stands before "which rules" is of no source
     if not words or len(words) > MOST_WORDS + 1 or (first < rule and max(words) < rule and not names):
         return None
     slots.mark(sources)
@@ -78,7 +81,8 @@ def topic_of(slots: Slots, rule: int | None) -> tuple[str, ...]:
     left = slots.left()
     slots.mark(topics)
     coded = {place for one in slots.of("subject", "code") for place in range(one.start, one.end)}
-    left = [place for place in left if place not in slots.used | coded]
+    counted = {place for one in slots.of("intent", "count") for place in range(one.start, one.end)}
+    left = [place for place in left if place not in slots.used | coded | counted]
     if not left or len(left) > MOST_WORDS or rule is None:
         return ()
     tokens = slots.asked.tokens

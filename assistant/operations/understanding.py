@@ -482,6 +482,10 @@ def _numbers(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) ->
     return _GATEWAY_CODE.sub(code, left)
 
 
+_FIELD_BEFORE = re.compile(r"(?i)\b(?:fields?|champs?|veld(?:en)?)\W*$")
+"""A name behind one of these is a field that rules point at, though a code list has it too."""
+
+
 def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> str:
     """Names that the catalogue knows, taken out of the text."""
 
@@ -520,7 +524,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
             ):
                 hits.append((slot, known[low]))
         for slot, known in written if "_" in word or "-" in word or "." in word or "`" in text else ():
-            if low in known and not (slot == "pointed" and hits):
+            if low in known and not (slot == "pointed" and hits and not _FIELD_BEFORE.search(text[: found.start()])):
                 hits.append((slot, known[low]))
         if word in markets or (word.upper() in markets and _names_market(found)):
             hits.append(("market", word.upper()))

@@ -335,3 +335,133 @@ def test_two_rules_have_a_script_in_common_where_both_have_one(
     query = "SELECT script FROM repair JOIN rule USING (code) WHERE error_code = ?"
     shared = set(column(files, query, one)) & set(column(files, query, other))
     assert answer(house, f"Do {one} and {other} have a script in common?").values == (bool(shared),)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Which rules lean on the Flemish energy decree?", "Flemish energy decree"),
+        ("Which rules stem from the Flemish energy decree?", "Flemish energy decree"),
+        ("List every rule whose source invokes the Flemish energy decree.", "Flemish energy decree"),
+        ("Quelles règles s'adossent au décret flamand sur l'énergie ?", "Flemish energy decree"),
+        ("Welke regels zijn ontleend aan het Vlaams energiedecreet?", "Flemish energy decree"),
+        ("Which rules rest on Directive 2019/944?", "2019/944"),
+        ("Welke regels steunen op richtlijn 2019/944?", "2019/944"),
+    ],
+)
+def test_rules_that_lean_on_a_law_are_found_by_its_name(
+    house: House, files: sqlite3.Connection, question: str, words: str
+) -> None:
+    expected = column(files, "SELECT error_code FROM rule WHERE source LIKE ?", f"%{words}%")
+    assert sorted(answer(house, question).values) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which Belgian rules cite reason E47?",
+        "Belgian rules citing ebIX E47",
+        "Quelles règles belges invoquent le motif ebIX E47 ?",
+        "Welke Belgische regels beroepen zich op reden E47?",
+        "Welke Belgische regels halen reden E47 aan?",
+    ],
+)
+def test_a_reason_that_is_cited_is_that_of_the_rule(house: House, files: sqlite3.Connection, question: str) -> None:
+    expected = column(files, "SELECT coalesce(error_code, code) FROM rule WHERE market = 'BE' AND ebix = 'E47'")
+    assert sorted(answer(house, question).values) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which rules check the field meter_type?",
+        "Quelles règles portent sur le champ meter_type ?",
+        "Welke regels controleren het veld meter_type?",
+    ],
+)
+def test_behind_the_word_field_a_name_is_a_field_though_a_code_list_has_it_too(
+    house: House, files: sqlite3.Connection, question: str
+) -> None:
+    expected = column(files, "SELECT error_code FROM rule WHERE field = 'meter_type'")
+    assert sorted(answer(house, question).values) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "From when is BE-D11 in force?",
+        "À partir de quand BE-D11 est-elle en vigueur ?",
+        "Vanaf welke dag is BE-D11 actief?",
+    ],
+)
+def test_when_a_rule_begins_to_hold_is_a_day_and_no_yes(house: House, files: sqlite3.Connection, question: str) -> None:
+    (expected,) = column(files, "SELECT since FROM rule WHERE error_code = 'BE-D11'")
+    assert expected in answer(house, question).sentence
+    assert house.plan(question)["plans"][0].get("on") is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "ebIX reasons of Belgium minus those of the Netherlands",
+        "Quels motifs ebIX les règles belges utilisent, moins ceux des règles néerlandaises ?",
+        "ebIX-redenen van België min die van Nederland",
+    ],
+)
+def test_what_one_market_has_minus_another_s_is_what_only_it_has(
+    house: House, files: sqlite3.Connection, question: str
+) -> None:
+    reasons = "SELECT DISTINCT ebix FROM rule WHERE market = ? AND ebix IS NOT NULL"
+    expected = column(files, f"{reasons} EXCEPT {reasons}", "BE", "NL")
+    assert sorted(answer(house, question).values) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Welke codelijsten bestaan er én bij ons in België én bij de Nederlanders?",
+        "Quelles listes de codes existent et en Belgique et aux Pays-Bas ?",
+        "Which code lists exist both in Belgium and in the Netherlands?",
+    ],
+)
+def test_and_said_twice_asks_for_what_both_have(house: House, files: sqlite3.Connection, question: str) -> None:
+    of = "SELECT DISTINCT list FROM code WHERE market = ?"
+    assert sorted(answer(house, question).values) == column(files, f"{of} INTERSECT {of} ORDER BY 1", "BE", "NL")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Op hoeveel soorten berichten slaat BE-E01 nu precies?",
+        "How many kinds of message does BE-E01 concern?",
+        "Sur combien de sortes de messages porte BE-E01 ?",
+    ],
+)
+def test_the_kinds_that_a_rule_bears_on_are_counted_and_no_messages(
+    house: House, files: sqlite3.Connection, question: str
+) -> None:
+    expected = column(files, "SELECT count(*) FROM applies JOIN rule USING (code) WHERE error_code = 'BE-E01'")
+    assert answer(house, question).values == tuple(expected)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many rules mention a calendar?", "How many rules contain the word calendar?"],
+)
+def test_rules_that_say_a_word_are_counted_as_they_are_listed(
+    house: House, files: sqlite3.Connection, question: str
+) -> None:
+    expected = column(files, "SELECT count(*) FROM rule WHERE title LIKE '%calendar%' OR sentence LIKE '%calendar%'")
+    assert answer(house, question).values == tuple(expected)
+
+
+def test_who_is_responsible_for_what_is_no_rule_is_not_known(house: House) -> None:
+    assert house.reply("Who is responsible for the gateway?") is None
+
+
+def test_of_two_rules_it_is_shown_which_has_a_value(house: House, files: sqlite3.Connection) -> None:
+    (expected,) = column(files, "SELECT error_code FROM rule WHERE error_code IN ('BE-M03', 'FR-M05') AND ebix = 'E62'")
+    table = answer(house, "Which of BE-M03 and FR-M05 has reason E62?").table
+    assert table is not None
+    (row,) = [row for row in table.rows if row[0] == "ebix"]
+    assert row[table.columns.index(expected)] == "E62"

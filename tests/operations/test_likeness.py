@@ -120,7 +120,7 @@ def test_names_numbers_days_and_what_denies_are_never_left_over(house: House, wo
         return
     for near, _ in near_readings(asked, TODAY):
         for word in near.left:
-            assert not re.fullmatch(r"[0-9]+|[a-z]{2}-[a-z]\d\d|not|without|only|§.*", word)
+            assert not re.fullmatch(r"[0-9]+|[a-z]{2}-[a-z]\d\d|not|without|§.*", word)
 
 
 def test_a_question_about_one_market_is_in_its_own_words_as_one_about_another(house: House) -> None:
@@ -158,7 +158,7 @@ def test_the_likeness_of_a_reading_is_that_of_the_nearest_question_with_its_plan
     assert seen["alike"] == pytest.approx(0.2)  # 1 - 0.8
     assert seen["same"] == 0.0  # 0.6 is less than of any two
     assert seen["other"] == pytest.approx(0.2)
-    assert seen["refusal"] == pytest.approx(0.0)
+    assert seen["refusal"] == pytest.approx(0.0, abs=1e-6)
     assert seen["of_telling"] == 0.5
     without = known.features(near(), question, np.array([True, False, False]))
     assert without["same"] == 0.0

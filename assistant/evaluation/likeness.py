@@ -211,7 +211,8 @@ def _texts(row: Recorded) -> tuple[str, str]:
 def _but(row: Recorded, lines: _Lines) -> NDArray[np.bool_]:
     """The known questions that the fitting does not look at: the recorded ones, and all phrasings of a row's own."""
     same = lines.families[lines.questions == row.near.question]
-    return (lines.sets == OUTSIDERS) | np.isin(lines.families, same)
+    left_out: NDArray[np.bool_] = (lines.sets == OUTSIDERS) | np.isin(lines.families, same)
+    return left_out
 
 
 def _told(rows: Sequence[Recorded], sure: NDArray[np.float64]) -> str:

@@ -310,7 +310,13 @@ class House:
         plans = [as_data(plan) for plan in read] if isinstance(read, tuple) else []
         ask_back = say(asked.language, read.key, name=read.name) if isinstance(read, Asking) else None
         to = "operation" if plans else "person" if ask_back else "passages"
-        shown = {"language": asked.language, "named": said(asked), "plans": plans, "asked": ask_back, "to": to}
+        shown: dict[str, Any] = {
+            "language": asked.language,
+            "named": said(asked),
+            "plans": plans,
+            "asked": ask_back,
+            "to": to,
+        }
         if left:
             shown["left_over"] = list(left)
         return {**shown, "missing": reading.missing} if reading.missing else shown

@@ -32,6 +32,7 @@ from assistant.operations import grammar, likeness
 from assistant.operations.house import House
 from assistant.operations.likeness import REFUSED, Known, Model, Near
 from assistant.operations.understanding import Understood, understand
+from assistant.trust import fingerprint
 from energycomm.config import Config
 
 if TYPE_CHECKING:
@@ -249,10 +250,10 @@ def _main(database: str, *options: str) -> None:
     folder = Path(likeness.__file__).parent
     (folder / "likeness.json").write_bytes(likeness.stored(model))
     np.savez_compressed(
-        folder / "likeness.npz", vectors=np.rint(known.vectors * SCALE).astype(np.int8), scale=np.float32(SCALE),
+        folder / likeness.KNOWN, vectors=np.rint(known.vectors * SCALE).astype(np.int8), scale=np.float32(SCALE),
         asked=known.asked, plans=known.plans,
     )  # fmt: skip
-    print(f"{len(lines)} known questions")
+    print(f"{len(lines)} known questions; SHA-256 for assistant/trust.py: {fingerprint(folder / likeness.KNOWN)}")
     print(told)
 
 

@@ -29,6 +29,7 @@ from assistant.operations.family import Plan
 from assistant.operations.grammar import left_readings
 from assistant.operations.understanding import TELLING, Understood
 from assistant.operations.vocabulary import tokens_of
+from assistant.trust import shipped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
+KNOWN = "likeness.npz"
 MOST = 4
 """Readings of a question that are judged: those that leave the fewest words."""
 NEIGHBOURS = 10
@@ -312,10 +314,17 @@ def shipped_model() -> Model:
 
 @lru_cache(maxsize=1)
 def shipped_known() -> Known:
-    """The known questions that go along with EnergyComm."""
+    """The known questions that go along with EnergyComm.
+
+    Raises:
+      UserError: the file is another one.
+    """
     import numpy as np
 
-    with resources.files("assistant.operations").joinpath("likeness.npz").open("rb") as file, np.load(file) as held:
+    with (
+        resources.as_file(resources.files("assistant.operations") / KNOWN) as packed,
+        np.load(shipped(packed), allow_pickle=False) as held,
+    ):
         vectors = held["vectors"].astype(np.float32) / held["scale"]
         return Known(vectors, held["asked"], held["plans"])
 

@@ -193,6 +193,7 @@ LOADERS = {
     ("assistant/knowledge/projection.py", "load"): "checked in the call",
     ("assistant/knowledge/releasedvectors.py", "load"): "vectors of texts, no model; without pickle",
     ("assistant/knowledge/vectors.py", "load"): "vectors of passages, no model; without pickle",
+    ("assistant/operations/likeness.py", "load"): "checked in the call",
     ("assistant/rationale/classifier.py", "from_pretrained"): "checked in the call",
     ("assistant/rationale/light.py", "load"): "of a file that Light.load checked",
     ("assistant/retrieval/reranker.py", "InferenceSession"): "of a folder that is checked before",

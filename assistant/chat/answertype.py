@@ -102,7 +102,7 @@ _ASKS: tuple[tuple[Type, re.Pattern[str]], ...] = (
             r"(?i)\b(?:how much (?:does|do|is|must)\b.*\b(?:costs?|pay|paid)|what does .* cost|"
             r"combien co[uû]te|quel(?:le)? (?:prix|montant)|hoeveel kost|wat kost|"
             r"(?:which|what) (?:fee|price|amount)\b.*\b(?:charge|cost|pay)|"
-            r"(?:which|what|quel|welk) (?:\w+ )?(?:rate|percentage|share|taux|pourcentage|tarief|percentage)\b)"
+            r"(?:which|what|quel|welk) (?:\w+ )?(?:rate|percentage|share|taux|pourcentage|tarief)\b)"
         ),
     ),
     (

@@ -198,7 +198,7 @@ CLASSES = ("class", "klasse", "foutklasse", "error", "categor", "foutcategor")
 OR = frozenset(("or", "ou", "of"))
 ERRORS = frozenset((
     "error", "erreur", "fout", "rejects", "reject", "rejette", "weigert",
-    "serious", "severe", "grave", "bad", "serieux", "severe", "ernstig", "zwaar", "erg",
+    "serious", "severe", "grave", "bad", "serieux", "ernstig", "zwaar", "erg",
 ))  # fmt: skip
 """What a rule that rejects is, beside one that warns."""
 

@@ -347,18 +347,7 @@ def stored(slots: Slots) -> Read:
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing) or _of_a_rule(slots) or _of_refusing_rules(slots):
         return None
-    if thing == "notification":
-        slots.mark(one for one in slots.of("receiver") if not TOWARDS.isdisjoint(slots.asked.tokens[: one.start][-2:]))
-        slots.take("word", "outbox")
-    if thing == "request":
-        slots.take("direction", "out")
-        slots.take("english", "reference")
-    events = slots.take("event") if thing == "notification" else []
-    if events or slots.has("type"):
-        slots.take("subject", "flow")
-    if events:
-        slots.take("intent", "life")
-        slots.take("list", "event")
+    events = _take_beside(slots, thing)
     supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
@@ -368,11 +357,7 @@ def stored(slots: Slots) -> Read:
     if how is None:
         return None
     if unknown:
-        slots.take("severity")
-        slots.take("state")
-        slots.take("group", "code")
-        slots.take("intent", "occurred", "list")
-        return (RuleField(code=unknown[0]),)
+        return _unknown_rule(slots, unknown[0])
     codes = slots.take("code")
     if len(codes) > 1:
         return None
@@ -408,6 +393,32 @@ def stored(slots: Slots) -> Read:
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+def _take_beside(slots: Slots, thing: str) -> list[str]:
+    """Take what is said beside requests and notifications; the events of notifications."""
+    if thing == "notification":
+        slots.mark(one for one in slots.of("receiver") if not TOWARDS.isdisjoint(slots.asked.tokens[: one.start][-2:]))
+        slots.take("word", "outbox")
+    if thing == "request":
+        slots.take("direction", "out")
+        slots.take("english", "reference")
+    events = slots.take("event") if thing == "notification" else []
+    if events or slots.has("type"):
+        slots.take("subject", "flow")
+    if events:
+        slots.take("intent", "life")
+        slots.take("list", "event")
+    return events
+
+
+def _unknown_rule(slots: Slots, code: str) -> Read:
+    """That no rule has a code, whatever was asked of it."""
+    slots.take("severity")
+    slots.take("state")
+    slots.take("group", "code")
+    slots.take("intent", "occurred", "list")
+    return (RuleField(code=code),)
 
 
 TOWARDS = frozenset(("to", "for", "au", "a", "vers", "pour", "naar", "voor", "aan"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from assistant.operations.conditions import (
+    CLASS_NOUNS,
     MENTIONS,
     Mention,
     bounds,
@@ -57,10 +58,6 @@ def rules(slots: Slots) -> Read:
         return None
     plan = _asked(slots, where, head, at, lacking=lacking, two=len(markets) > 1)
     return None if plan is None else _with_judging(plan)
-
-
-CLASS_NOUNS = ("class", "klasse", "error", "erreur", "fout", "categor")
-"""Beginnings of words for the class of an error; others only blame."""
 
 
 def _blaming(slots: Slots, head: Mention) -> bool:

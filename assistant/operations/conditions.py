@@ -239,6 +239,8 @@ def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
     return Restricted(RuleFilter(**{name: value for name, value in where.items() if value is not None}), head)
 
 
+CLASS_NOUNS = ("class", "klasse", "error", "erreur", "fout", "categor")
+"""Beginnings of words for the class of an error; others only blame."""
 NOUNS: frozenset[Attribute] = frozenset(("file", "source", "title"))
 """Attributes whose words are said of other things too: "for my audit file, how many rules"."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from assistant.operations.conditions import markets_of
+from assistant.operations.conditions import CLASS_NOUNS, markets_of
 from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField, RuleFilter, Rules
 from assistant.operations.slots import Read, Slots, yes_no
 from assistant.operations.vocabulary import Match
@@ -177,7 +177,7 @@ def _of_a_person(slots: Slots) -> bool:
     """Whether it is asked who did something with a rule: nothing tells that, only whose fault a violation is."""
     tokens = slots.asked.tokens
     whom = [place for place in range(min(len(tokens), 2)) if tokens[place] in WHO]
-    blamed = [one for one in slots.of("field", "class") if not slots.asked.word(one.start).startswith(CLASSES)]
+    blamed = [one for one in slots.of("field", "class") if not slots.asked.word(one.start).startswith(CLASS_NOUNS)]
     return bool(whom) and not blamed
 
 
@@ -190,9 +190,6 @@ def _of_what_came(slots: Slots) -> bool:
     named = told or slots.asked.days.known or any(slots.has(one) for one in ("kind", "type", "class"))
     first = slots.asked.word(0)
     return not named and (first in PAST or slots.has("intent", "last"))
-
-
-CLASSES = ("class", "klasse", "foutklasse", "error", "categor", "foutcategor")
 
 
 OR = frozenset(("or", "ou", "of"))

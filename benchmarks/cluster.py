@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from energycomm.bulk.judging import Question, Shift
 from energycomm.bulk.verdicts import judged_again
 from energycomm.bulk.workers import Processes, Workers
 from energycomm.correction.impact import question
+from energycomm.errors import UserError
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.progress import total
 from tests import ray_nodes
@@ -119,8 +121,16 @@ def _runs(gateway: Gateway, asked: Question, folder: Path, messages: int) -> Ite
         for words, number in RAY:
             with ray_nodes.cluster(number) as nodes:
                 print(words, "of Ray there", file=sys.stderr, flush=True)
-                place, workers = folder / words.replace(" ", "-"), Cluster(nodes.address)
+                place, workers = folder / words.replace(" ", "-"), _joined(nodes.address)
                 yield words, _run(gateway, asked, place, workers, nodes, messages, dies="killed" in words)
+
+
+def _joined(address: str) -> Cluster:
+    """A cluster that was just started: its client server waits 30 s for its first process, which may take longer."""
+    for _ in range(ray_nodes.ATTEMPTS - 1):
+        with suppress(UserError):
+            return Cluster(address)
+    return Cluster(address)
 
 
 def _run(

@@ -50,6 +50,7 @@ DEVELOPMENT = tuple(
         "voices",
         "outsiders",
         "refusals",
+        "strangers",
     )
 )
 """Those that the grammar was written with: a line has one gold and the ways in which it was asked."""
@@ -153,6 +154,8 @@ def catalogue(rules: Path) -> sqlite3.Connection:
                     *(line.get(name) for name in ("list", "code", "since", "until", "en", "fr")),
                 ]
                 found.execute("INSERT INTO code VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                meanings = [(language, line["en"], line.get(language)) for language in ("fr", "nl")]
+                found.executemany("INSERT INTO text VALUES (?, ?, ?)", [one for one in meanings if one[2]])
     for path in sorted(rules.glob("texts/*.po")):
         with path.open("rb") as content:
             texts = [(path.stem, one.id, one.string) for one in read_po(content) if one.id and one.string]
@@ -312,7 +315,7 @@ def measure(config: Config, *paths: Path, likeness: Likeness | None = None) -> l
     Args:
       config: its rules and its store, which is SQLite.
       paths: the sets.
-      likeness: reads questions of which words are left over.
+      likeness: reads questions like known ones.
     """
     house = House(config, likeness=likeness)
     database = make_url(config.database_url).database

@@ -44,8 +44,6 @@ _WHICH_ONES = re.compile(
 )
 """Asks for the names of what was asked about: no part of its own."""
 _JOINED = re.compile(r"(?i)\s+(?:and|et|en)\s+")
-KNOWN_LEFT = 1.5
-"""What a word that means something here counts beyond one that nothing knows, where both are left."""
 
 
 def plans(asked: Understood, today: date) -> Read:
@@ -72,26 +70,6 @@ def readings(asked: Understood, today: date) -> Iterator[tuple[Plan, ...] | Aski
         if read is not None:
             other = _whole(rules, asked, today) if form is stored and _of_either(asked) else None
             yield (*read, *other) if isinstance(read, tuple) and isinstance(other, tuple) else read
-
-
-def left_readings(asked: Understood, today: date) -> Iterator[tuple[tuple[Plan, ...], tuple[int, ...]]]:
-    """The readings of a question that leave words, with the places of these words.
-
-    Those that leave the fewest come first; a word that means something here counts for more than one that nothing
-    knows.
-
-    Args:
-      asked: the question, taken apart.
-      today: the day it is asked.
-    """
-    known = {place for one in asked.found if one.slot != "filler" for place in range(one.start, one.end)}
-    found: list[tuple[float, tuple[Plan, ...], tuple[int, ...]]] = []
-    for form in FORMS:
-        slots = Slots(asked, today)
-        read, left = form(slots), tuple(slots.left())
-        if isinstance(read, tuple):
-            found.append((len(left) + KNOWN_LEFT * len(known.intersection(left)), read, left))
-    yield from ((read, left) for _, read, left in sorted(found, key=lambda one: one[0]))
 
 
 def _whole(form: Callable[[Slots], Read], asked: Understood, today: date) -> Read:

@@ -89,7 +89,7 @@ class House:
       now: gives the time.
       kept: folder for what was read of rules and documentation, so that the next process need not read them; None
         keeps nothing.
-      likeness: reads questions of which words are left over; without it these are not understood.
+      likeness: reads questions like known ones that no operation takes whole; without it these are not understood.
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class House:
         read, answers = _differing(read, answers)
         notes = [answers[-1].note]
         if guess is not None:
-            notes.append(say(language, "left_over", words=", ".join(guess.left)))
+            notes.append(say(language, "read_like", question=guess.like))
         if asked.corrected:
             notes.append(say(language, "read_as", words=", ".join(asked.corrected.values())))
         if reading.missing:
@@ -255,10 +255,10 @@ class House:
         return Reply(language=language, plans=tuple(map(as_data, read)), answers=tuple(answers), sure=sure)
 
     def _guessed(self, asked: Understood) -> Guess | None:
-        """The surest reading that leaves words over and has an answer."""
+        """The surest reading by likeness to a known question that has an answer."""
         if self._likeness is None or grammar.is_none(asked):
             return None
-        guesses = self._likeness.guesses(asked, self._now().date())
+        guesses = self._likeness.guesses(asked)
         return next((guess for guess in guesses if self.answers(guess.plans, asked.language)), None)
 
     def answers(self, plans: tuple[Plan, ...], language: str) -> list[Worked]:
@@ -301,12 +301,12 @@ class House:
         asked, read = reading.asked, reading.read
         if asked is None:
             return {"named": {}, "plans": [], "to": "passages"}
-        left: tuple[str, ...] = ()
+        like = ""
         if read is None:
             read = self._in_tables(asked)
             guess = None if read else self._guessed(asked)
             if guess is not None:
-                read, left = guess.plans, guess.left
+                read, like = guess.plans, guess.like
         plans = [as_data(plan) for plan in read] if isinstance(read, tuple) else []
         ask_back = say(asked.language, read.key, name=read.name) if isinstance(read, Asking) else None
         to = "operation" if plans else "person" if ask_back else "passages"
@@ -317,8 +317,8 @@ class House:
             "asked": ask_back,
             "to": to,
         }
-        if left:
-            shown["left_over"] = list(left)
+        if like:
+            shown["read_like"] = like
         return {**shown, "missing": reading.missing} if reading.missing else shown
 
     def called(self, name: str, arguments: Any, language: str = "en") -> Worked | None:

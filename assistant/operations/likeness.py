@@ -1,20 +1,20 @@
-"""A question of which words are left over is read without them, where questions like it are known.
+"""A question that no operation takes whole is read as the known question that it is like.
 
 No list holds all that people say around a question: *a lady swears blind she is still with us: do we supply ...?*
-Whether what is left over changes what is asked is judged by questions that are known: it is like those with the same
-plan, or like those with another one, or like those that must be refused or that passages answer. A small logistic
-model of these likenesses says how sure a reading is; the fitting is `assistant.evaluation.likeness`.
+A known question has a plan. The names of the question that is asked, its codes, markets, numbers, days and states, are
+put where the known one has its own, and what comes of it is a reading. A small logistic model of how like both are, and
+how like the question is to those that must be refused, says how sure the reading is; the fitting is
+`assistant.evaluation.likeness`.
 
-Names, numbers, days, and words that deny are never left over: whoever names a second rule asks about it.
+Names that the known question has no place for are never left out: whoever names a second rule asks about it.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Callable, Iterator
-from datetime import date
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,7 @@ from assistant.config import AssistantConfig
 from assistant.extras import CORE, installed
 from assistant.knowledge.models import open_embedder
 from assistant.operations.family import Plan
-from assistant.operations.grammar import left_readings
-from assistant.operations.understanding import TELLING, Understood
-from assistant.operations.vocabulary import tokens_of
+from assistant.operations.understanding import Understood
 from assistant.trust import shipped
 
 if TYPE_CHECKING:
@@ -41,13 +39,13 @@ if TYPE_CHECKING:
 
 KNOWN = "likeness.npz"
 MOST = 4
-"""Readings of a question that are judged: those that leave the fewest words."""
+"""Readings of a question that are judged: those that are likest."""
+LOOKED_AT = 200
+"""Known questions that readings are made of: the nearest."""
 NEIGHBOURS = 10
-"""Known questions that vote for a plan."""
+"""Known questions that vote for what is asked."""
 UNLIKE = 0.8
-"""The likeness where no known question has such a plan; that of two questions at random is as low."""
-REFUSED = ""
-"""The plan of a question that must be refused, or is left to the passages."""
+"""The likeness where no known question is near; that of two questions at random is as low."""
 
 MASKS = {
     "market": "country", "code": "rule", "unknown_code": "rule", "message": "number", "envelope": "number",
@@ -56,45 +54,81 @@ MASKS = {
     "prefix": "prefix", "set": "set", "stage": "stage",
 }  # fmt: skip
 """Slots of names, and the word that stands for each: a question about France is like one about Denmark."""
-_NAMED = (*MASKS, "state", "severity", "class", "direction", "listed", "list", "setting", "command", "script", "word")
+_NAMES = frozenset(MASKS) - {"kind", "set", "stage"} | {"reference"}
+"""Slots of what is never left out."""
+_VALUES = frozenset(("kind", "set", "stage", "state", "severity", "class", "direction"))
+"""Slots of what restricts."""
+_WORDS = frozenset(
+    ("listed", "list", "setting", "command", "script", "word", "event", "pointed", "kept", "scope", "gateway_prefix",
+     "repair")
+)  # fmt: skip
+"""Slots of names that are words as well."""
+_PUT = _NAMES | _VALUES | _WORDS
+"""Slots whose values are put where the known question has its own."""
+_UNTOLD = frozenset(
+    ("filler", "english", "fact", "gloss", "listed", "list", "setting", "command", "script", "word", *_NAMES, *_VALUES)
+)
+"""Slots that do not say what is asked."""
 _HOW = ("do", "how", "thing", "what", "about", "by", "fields")
 """Fields of a plan that say what is asked for; the others restrict it."""
-_PIECES = re.compile(r"(?<=[.!?;:])\s+|,\s+")
-_SENTENCES = re.compile(r"(?<=[.!?;])\s+")
+_FIXED = frozenset((*_HOW, "same", "severer", "count", "language", "having", "missing", "attribute"))
+"""Fields of a plan that hold no name."""
+_FREE = frozenset(("words", "hints", "spare"))
+"""Fields of a plan that hold words of their question: such a plan is no pattern for another one."""
+_DENYING = frozenset(
+    ("not", "no", "without", "except", "never", "neither", "nor", "none",
+     "pas", "non", "sans", "sauf", "jamais", "aucun", "aucune", "ni",
+     "niet", "geen", "zonder", "behalve", "nooit", "noch")
+)  # fmt: skip
+_MARK = "§"
+"""What stands in a pattern for a name: §market.0, the first market that is named; §days.since."""
+_DAYS = ("since", "until", "day", "other")
+
+Pattern = list[dict[str, Any]]
+"""Plans as data, in which marks stand for names."""
 
 
-class Near(Struct, frozen=True, kw_only=True):
-    """A reading of a question that leaves words over.
+class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A known question.
 
     Attributes:
-      question: in its own words, with a word for each kind of name.
-      asked: what its plan asks for.
-      plan: the same, and by what it restricts.
-      left: the words that are left over.
-      unknown: how many of them the vocabulary does not know.
-      tokens, telling: how many words the question has, and those that tell something.
-      named: how many kinds of names and values are used.
-      before: share of the words left over that stand before the last sentence.
-      apart: share of them that stand before its last part, between commas.
+      text: as it was asked.
+      language: en, fr or nl.
+      asked: what its plan asks for, see `shape`; empty where it must be refused, or is left to the passages.
+      plans: its plans, in which marks stand for names.
+      told: what it says beside names, as slot=value.
+      held: what it names that its plans have no mark for, in the same form.
+      denies: whether it denies.
     """
 
-    question: str
-    asked: str
-    plan: str
-    left: tuple[str, ...]
-    unknown: int
-    tokens: int
-    telling: int
-    named: int
-    before: float
-    apart: float
+    text: str
+    language: str = "en"
+    asked: str = ""
+    plans: tuple[dict[str, Any], ...] = ()
+    told: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    denies: bool = False
+
+
+class Near(Struct, kw_only=True):
+    """A reading of a question, made of a known one.
+
+    Attributes:
+      plans: what is asked.
+      like: the known question that is likest of those that give these plans.
+      features: what tells whether the reading is right, by name.
+    """
+
+    plans: tuple[Plan, ...]
+    like: Line
+    features: dict[str, float]
 
 
 class Guess(Struct, frozen=True, kw_only=True):
-    """A reading that leaves words over, and how sure it is, 0..1."""
+    """A reading by likeness, the known question that it was read like, and how sure it is, 0..1."""
 
     plans: tuple[Plan, ...]
-    left: tuple[str, ...]
+    like: str
     sure: float
 
 
@@ -103,52 +137,108 @@ class Known:
 
     Args:
       vectors: a unit vector for each, of shape (questions, length).
-      asked: what each asks for, see `shape`; `REFUSED` for those that no operation answers.
-      plans: the same, and by what each restricts.
+      lines: the questions.
     """
 
-    def __init__(self, vectors: Vectors, asked: NDArray[np.str_], plans: NDArray[np.str_]) -> None:
-        self.vectors, self.asked, self.plans = vectors, asked, plans
+    def __init__(self, vectors: Vectors, lines: Sequence[Line]) -> None:
+        import numpy as np
 
-    def features(self, near: Near, vectors: Vectors, but: NDArray[np.bool_] | None = None) -> dict[str, float]:
-        """What tells whether a reading is right.
+        self.vectors, self.lines = vectors, lines
+        self.refused = np.array([not line.asked for line in lines], dtype=bool)
+        self._patterns = [msgspec.json.encode(line.plans) for line in lines]
+
+    def near(self, asked: Understood, vector: Vectors, but: NDArray[np.bool_] | None = None) -> list[Near]:
+        """The likest readings of a question, the likest first.
 
         Args:
-          near: the reading.
-          vectors: of its question and of its last part, of shape (2, length).
+          asked: the question, taken apart.
+          vector: of it, of shape (length,).
           but: true for the known questions that are not looked at.
         """
         import numpy as np
 
-        # Where all that is left over stands before the last part, that part may be the whole question.
-        likeness = (self.vectors @ vectors.T)[:, : 2 if near.apart == 1 else 1].max(axis=1)
+        likeness = self.vectors @ vector
         if but is not None:
             likeness = np.where(but, -1.0, likeness)
-        refused = self.asked == REFUSED
+        order = np.argsort(-np.where(self.refused, -1.0, likeness))[:LOOKED_AT]
+        votes = Counter(self.lines[place].asked for place in order[:NEIGHBOURS])
+        found: dict[tuple[Plan, ...], _Alike] = {}
+        made: dict[bytes, tuple[tuple[Plan, ...], frozenset[str]] | None] = {}
+        told = frozenset(told_of(asked))
+        for place in order:
+            line, pattern = self.lines[place], self._patterns[place]
+            if pattern not in made:  # many questions ask the same
+                plans = filled(line, asked) if likeness[place] > 0 else None
+                made[pattern] = None if plans is None else (plans, frozenset(held_of(asked, line.plans)))
+            reading = made[pattern]
+            if reading is not None:
+                plans, held = reading
+                alike = _Alike(line, float(likeness[place]), told, held)
+                best = found.get(plans)
+                alike.number = 1 if best is None else best.number + 1
+                if best is None or alike.score > best.score:
+                    found[plans] = alike
+                else:
+                    best.number = alike.number
+        ranked = sorted(found.items(), key=lambda one: -one[1].score)
+        refusal = max(float(likeness[self.refused].max(initial=-1.0)), UNLIKE)
+        nearest = float(likeness[order[0]]) if len(order) else UNLIKE
+        return [
+            Near(plans=plans, like=one.line, features={
+                **one.features(place, ranked, votes, refusal, nearest),
+                "denies": float(denies(asked) != one.line.denies), "length": len(asked.tokens) / 20,
+            })
+            for place, (plans, one) in enumerate(ranked[:MOST])
+        ]  # fmt: skip
 
-        def best(which: NDArray[np.bool_]) -> float:
-            return max(float(likeness[which].max(initial=-1.0)), UNLIKE)
 
-        same, alike = best(self.plans == near.plan), best(self.asked == near.asked)
-        most, refusal = best(~refused), best(refused)
-        close = np.argsort(-np.where(refused, -1.0, likeness))[:NEIGHBOURS]
+class _Alike:
+    """How like a question is to a known one.
+
+    Args:
+      line: the known question.
+      likeness: cosine of both.
+      told: what the question says beside names.
+      held: what it restricts by that the known one's plans have no mark for.
+    """
+
+    number = 1
+    """Known questions that give the same plans."""
+
+    def __init__(self, line: Line, likeness: float, told: frozenset[str], held: frozenset[str]) -> None:
+        known = set(line.told)
+        self.line, self.likeness = line, likeness
+        self.alike = len(told & known) / max(1, len(told | known))
+        self.missing, self.extra = len(told - known), len(known - told)
+        self.unheld, self.held = len(held - set(line.held)), len(set(line.held) - held)
+        self.score = likeness + 0.06 * self.alike - 0.02 * (self.unheld + self.held)
+
+    def features(
+        self,
+        place: int,
+        ranked: Sequence[tuple[tuple[Plan, ...], _Alike]],
+        votes: Counter[str],
+        refusal: float,
+        nearest: float,
+    ) -> dict[str, float]:
+        """What tells whether the reading is right, by name."""
+        others = [one.score for _, one in ranked if one is not self]
+        differing = [one.score for _, one in ranked if one.line.asked != self.line.asked]
         return {
-            "same": same - UNLIKE,
-            "alike": alike - UNLIKE,
-            "other": most - same,
-            "other_kind": most - alike,
+            "likeness": self.likeness - UNLIKE,
+            "told_alike": self.alike,
+            "told_missing": self.missing,
+            "told_extra": self.extra,
+            "named_missing": self.unheld,
+            "named_extra": self.held,
+            "patterns": min(self.number, 20) / 20,
+            "nearer": nearest - self.likeness,
             "refusal": refusal - UNLIKE,
-            "rather_refusal": refusal - same,
-            "vote": float(np.mean(self.asked[close] == near.asked)),
-            "vote_same": float(np.mean(self.plans[close] == near.plan)),
-            "left": float(len(near.left)),
-            "unknown": float(near.unknown),
-            "of_all": len(near.left) / max(near.tokens, 1),
-            "of_telling": len(near.left) / max(near.telling, 1),
-            "used": float(near.telling - len(near.left)),
-            "named": float(near.named),
-            "before": near.before,
-            "apart": near.apart,
+            "rather_refusal": refusal - self.likeness,
+            "vote": votes[self.line.asked] / NEIGHBOURS,
+            "place": float(place),
+            "before_next": self.score - max(others, default=UNLIKE),
+            "before_other": self.score - max(differing, default=UNLIKE),
         }
 
 
@@ -174,7 +264,7 @@ class Model(Struct, frozen=True, kw_only=True):
 
 
 class Likeness:
-    """Reads questions of which words are left over.
+    """Reads questions that are like known ones.
 
     Args:
       embedder: opens what makes vectors of questions; it is opened at the first such question.
@@ -194,80 +284,19 @@ class Likeness:
             return None
         return cls(lambda: open_embedder(config))
 
-    def guesses(self, asked: Understood, today: date) -> Iterator[Guess]:
+    def guesses(self, asked: Understood) -> Iterator[Guess]:
         """The readings that are sure enough, the surest first.
 
         Args:
           asked: the question, taken apart.
-          today: the day it is asked.
         """
-        found = list(near_readings(asked, today))
-        model = shipped_model()
-        if not found:
-            return
-        embedder = self._embedder()
+        model, embedder = shipped_model(), self._embedder()
         if embedder.name != model.embedder:
             return  # vectors of another model are not comparable
-        question = found[0][0].question
-        vectors = embedder.embed_queries([question, last_part(question, asked.text)])
-        judged = [(model(shipped_known().features(near, vectors)), near, plans) for near, plans in found]
-        for sure, near, plans in sorted(judged, key=lambda one: -one[0]):
+        found = shipped_known().near(asked, embedder.embed_queries([masked(asked)])[0])
+        for sure, near in sorted(((model(one.features), one) for one in found), key=lambda one: -one[0]):
             if sure >= model.threshold:
-                yield Guess(plans=plans, left=near.left, sure=round(sure, 3))
-
-
-def near_readings(asked: Understood, today: date) -> Iterator[tuple[Near, tuple[Plan, ...]]]:
-    """The readings of a question that leave words over which may be left over, those that leave the fewest first.
-
-    Args:
-      asked: the question, taken apart.
-      today: the day it is asked.
-    """
-    covered: dict[int, set[str]] = {}
-    for one in asked.found:
-        for place in range(one.start, one.end):
-            covered.setdefault(place, set()).add(one.slot)
-    question = masked(asked)
-    telling = len(asked.telling())
-    number = 0
-    for plans, places in left_readings(asked, today):
-        words = tuple(asked.word(place) for place in places)
-        if number == MOST:
-            return
-        if not words or any(not word or word in TELLING or word[0] == "§" or word.isdigit() for word in words):
-            continue
-        number += 1
-        gone = set(places)
-        named = {one.slot for one in asked.found if one.slot in _NAMED and gone.isdisjoint(range(one.start, one.end))}
-        of, plan = shape(plans[0])
-        yield Near(
-            question=question, asked=of, plan=plan, left=words,
-            unknown=sum(not covered.get(place, set()) - {"filler"} for place in places),
-            tokens=len(asked.tokens), telling=telling, named=len(named),
-            before=_before(_SENTENCES, asked.text, words), apart=_before(_PIECES, asked.text, words),
-        ), plans  # fmt: skip
-
-
-def _before(pieces: re.Pattern[str], text: str, words: tuple[str, ...]) -> float:
-    """The share of words that stand before the last piece of a text only."""
-    found = pieces.split(text)
-    if len(found) < 2 or not words:
-        return 0.0
-    last = set(tokens_of(found[-1]))
-    return sum(word not in last for word in words) / len(words)
-
-
-def last_part(question: str, text: str) -> str:
-    """The words of a question that stand behind its last full stop or comma.
-
-    Args:
-      question: in its own words, see `masked`.
-      text: as it was asked.
-    """
-    there = {*tokens_of(_PIECES.split(text)[-1]), *MASKS.values(), "name"}
-    words = question.split()
-    at = next((place for place in range(len(words), 0, -1) if words[place - 1] not in there), 0)
-    return " ".join(words[at:]) or question
+                yield Guess(plans=near.plans, like=near.like.text, sure=round(sure, 3))
 
 
 def masked(asked: Understood) -> str:
@@ -286,6 +315,139 @@ def masked(asked: Understood) -> str:
         if not (place in names and words and words[-1] == word):
             words.append(word)
     return " ".join(words)
+
+
+def line_of(asked: Understood, plans: Sequence[Plan]) -> Line | None:
+    """A known question; None where its plans hold words of it, so that they are no pattern for others.
+
+    Args:
+      asked: the question, taken apart.
+      plans: what it asks; none where it must be refused, or is left to the passages.
+    """
+    base = Line(text=asked.text, language=asked.language, told=told_of(asked), denies=denies(asked))
+    if not plans:
+        return base
+    pattern = tuple(_pattern(one, "", asked) for one in msgspec.to_builtins(tuple(plans)))
+    if any(_free(one) for one in pattern):
+        return None
+    return msgspec.structs.replace(base, asked=shape(plans[0])[0], plans=pattern, held=held_of(asked, pattern))
+
+
+def filled(line: Line, asked: Understood) -> tuple[Plan, ...] | None:
+    """The plans of a known question with the names of another; None where these do not fit.
+
+    Args:
+      line: the known question.
+      asked: the other one, taken apart.
+    """
+    used: set[tuple[str, str]] = set()
+    try:
+        plans = tuple(msgspec.convert(_filled(one, asked, used), Plan, strict=False) for one in line.plans)
+    except (LookupError, msgspec.ValidationError):
+        return None
+    covered = _places(asked, used)
+    left = [one for one in asked.found if one.slot in _NAMES and covered.isdisjoint(range(one.start, one.end))]
+    return None if left else plans
+
+
+def _pattern(node: Any, field: str, asked: Understood) -> Any:
+    """Data of a plan, in which marks stand for the names of its question."""
+    if isinstance(node, dict):
+        return {name: _pattern(one, name, asked) for name, one in node.items()}
+    if isinstance(node, (list, tuple)):
+        return [_pattern(one, field, asked) for one in node]
+    if field in _FIXED or node is None or isinstance(node, bool):
+        return node
+    text = str(node).lower()
+    for name in _DAYS:
+        day = getattr(asked.days, name)
+        if day is not None and str(day) == text:
+            return f"{_MARK}days.{name}"
+    for slots in (_NAMES, _VALUES, _WORDS):
+        for slot in sorted(slots):
+            values = [value.lower() for value in asked.values(slot)]
+            if text in values:
+                return f"{_MARK}{slot}.{values.index(text)}"
+    return node
+
+
+def _filled(node: Any, asked: Understood, used: set[tuple[str, str]]) -> Any:
+    """The same with the names of another question; LookupError where it has none such."""
+    if isinstance(node, dict):
+        return {name: _filled(one, asked, used) for name, one in node.items()}
+    if isinstance(node, (list, tuple)):
+        return [_filled(one, asked, used) for one in node]
+    if not isinstance(node, str) or not node.startswith(_MARK):
+        return node
+    slot, _, at = node[len(_MARK) :].partition(".")
+    if slot == "days":
+        day = getattr(asked.days, at)
+        if day is None:
+            raise LookupError(node)
+        used.update((one.slot, one.value) for one in asked.found if one.slot == "days")
+        return str(day)
+    value = asked.values(slot)[int(at)]
+    used.add((slot, value))
+    return value
+
+
+def _free(node: Any) -> bool:
+    """Whether a plan holds words of its question, or a day that it does not name."""
+    if isinstance(node, dict):
+        return node.get("do") == "tables" or any(
+            (name in _FREE and one) or (name in ("since", "until", "on", "off") and not str(one).startswith(_MARK))
+            or _free(one)
+            for name, one in node.items()
+        )  # fmt: skip
+    return isinstance(node, (list, tuple)) and any(map(_free, node))
+
+
+def _places(asked: Understood, used: set[tuple[str, str]]) -> set[int]:
+    """The places of words for these names."""
+    return {place for one in asked.found if (one.slot, one.value) in used for place in range(one.start, one.end)}
+
+
+def _marks(node: Any) -> Iterator[str]:
+    if isinstance(node, str) and node.startswith(_MARK):
+        yield node[len(_MARK) :]
+    elif isinstance(node, (dict, list, tuple)):
+        for one in node.values() if isinstance(node, dict) else node:
+            yield from _marks(one)
+
+
+def held_of(asked: Understood, plans: Sequence[Any]) -> tuple[str, ...]:
+    """What a question restricts by that no mark of some plans stands for, as slot=value.
+
+    Args:
+      asked: the question, taken apart.
+      plans: plans with marks.
+    """
+    used: set[tuple[str, str]] = set()
+    for mark in _marks(plans):
+        slot, _, at = mark.partition(".")
+        used.update((slot, value) for number, value in enumerate(asked.values(slot)) if str(number) == at)
+    covered = _places(asked, used)
+    held = {f"{one.slot}={one.value}" for one in asked.found
+            if one.slot in _VALUES and covered.isdisjoint(range(one.start, one.end))}  # fmt: skip
+    return tuple(sorted(held))
+
+
+def told_of(asked: Understood) -> tuple[str, ...]:
+    """What a question says beside names, as slot=value.
+
+    Args:
+      asked: the question, taken apart.
+    """
+    return tuple(sorted({f"{one.slot}={one.value}" for one in asked.found if one.slot not in _UNTOLD}))
+
+
+def denies(asked: Understood) -> bool:
+    """Whether a question denies.
+
+    Args:
+      asked: the question, taken apart.
+    """
+    return not _DENYING.isdisjoint(asked.tokens)
 
 
 def shape(plan: Plan) -> tuple[str, str]:
@@ -326,7 +488,23 @@ def shipped_known() -> Known:
         np.load(shipped(packed), allow_pickle=False) as held,
     ):
         vectors = held["vectors"].astype(np.float32) / held["scale"]
-        return Known(vectors, held["asked"], held["plans"])
+        return Known(vectors, msgspec.json.decode(held["lines"].tobytes(), type=list[Line]))
+
+
+def packed(known: Known, scale: int) -> dict[str, Any]:
+    """What is stored of known questions: vectors as whole numbers of this scale, and the lines as JSON.
+
+    Args:
+      known: the questions.
+      scale: of the whole numbers.
+    """
+    import numpy as np
+
+    return {
+        "vectors": np.rint(known.vectors * scale).astype(np.int8),
+        "scale": np.float32(scale),
+        "lines": np.frombuffer(msgspec.json.encode(known.lines), dtype=np.uint8),
+    }
 
 
 def stored(model: Model) -> bytes:

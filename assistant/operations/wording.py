@@ -170,10 +170,10 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Cette partie n'a pas été comprise et reste sans réponse : {part}",
         "Dit deel is niet begrepen en niet beantwoord: {part}",
     ),
-    "left_over": (
-        "Left out of the question: {words}.",
-        "Laissé de côté dans la question : {words}.",
-        "Buiten beschouwing gelaten: {words}.",
+    "read_like": (
+        "Read like the question: {question}",
+        "Lu comme la question : {question}",
+        "Gelezen als de vraag: {question}",
     ),
     "read_as": ("Read as: {words}.", "Lu comme : {words}.", "Gelezen als: {words}."),
     "what_rule": ("rule(s)", "règle(s)", "regel(s)"),

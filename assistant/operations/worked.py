@@ -66,7 +66,7 @@ class Reply(Struct, frozen=True, kw_only=True):
       answers: one for each plan.
       asked: what is asked back; empty where nothing is.
       choices: what may be meant.
-      sure: how sure the reading is, 0..1; below 1 where words of the question were left over.
+      sure: how sure the reading is, 0..1; below 1 where it was read like a known question.
     """
 
     language: str

@@ -87,6 +87,7 @@ def chat(
     from energycomm.errors import UserError
 
     assistant, log = _open(_house())
+    assistant.prepare()
     filters = _filters(market, on, language, source, version)
     form = Form.of(json, plain)
     conversation = uuid.uuid4().hex

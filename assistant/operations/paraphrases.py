@@ -68,7 +68,7 @@ def may_stand_in(said: str, text: str) -> bool:
 
 @cache
 def _wanted(said: str) -> Wanted:
-    """What a text has, one at least of each, in which a turn of phrase is found: its words, and its plain alternatives."""
+    """What a text has in which a turn of phrase is found, one of each: its words, and its plain alternatives."""
     groups: list[tuple[str, ...]] = []
 
     def taken(found: re.Match[str]) -> str:

@@ -57,6 +57,9 @@ def test_every_paragraph_is_cut_as_by_the_library(packed: Any, project_root: Pat
         # Neither x nor y is in a piece: together they are one unknown.
         ("xyc", [6, 0, 4]),
         ("", []),
+        # A zero at the end, and what is no letter at all, are in no piece either.
+        ("b\0", [6, 3, 0]),
+        ("c\udcff", [6, 4, 0]),
     ],
 )
 def test_the_likeliest_pieces_are_taken(text: str, pieces: list[int]) -> None:

@@ -97,11 +97,13 @@ class Assistant:
         """
         index = open_index(config.folder / "index")
         embedder = Remembering(open_embedder(config))
-        opened = cls(config, index, embedder, open_rationale(config, embedder), open_generator(config), house=house)
-        embedder.embed_queries(["warm"])  # the first run of a model costs more than all that follow
-        if house is not None:
-            house.prepare()
-        return opened
+        return cls(config, index, embedder, open_rationale(config, embedder), open_generator(config), house=house)
+
+    def prepare(self) -> None:
+        """Do what the first question would wait for: whoever answers several calls it before."""
+        self.embedder.embed_queries(["warm"])  # the first run of a model costs more than all that follow
+        if self.house is not None:
+            self.house.prepare()
 
     def beside(self, own: Searching) -> Assistant:
         """An assistant that reads further passages besides those of the index.

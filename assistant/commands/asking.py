@@ -87,6 +87,7 @@ def chat(
     from energycomm.errors import UserError
 
     assistant, log = _open(_house())
+    assistant.prepare()
     filters = _filters(market, on, language, source, version)
     form = Form.of(json, plain)
     conversation = uuid.uuid4().hex
@@ -237,13 +238,17 @@ def serve(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """A block without the collection of cycles: with one question little is lost, and an eighth of the time is won."""
+    """A block without the collection of cycles: with one question little is lost, and an eighth of the time is won.
+
+    Nor is what was made in it looked through later: a collection of all of it would cost what was won.
+    """
     on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if on:
+            gc.freeze()
             gc.enable()
 
 

@@ -315,6 +315,7 @@ def cost(
     need("numpy", "scipy", "faiss", "bm25s")
     began = time.perf_counter()
     assistant = Assistant.open(load_config())
+    assistant.prepare()
     opened = time.perf_counter() - began
     asked = [q.question for q in _picked(forms.read(questions or OWN, forms.TestQuestion), "", "", limit)]
     show_report(cost_.evaluate(assistant, asked, opened, command_line()), out)

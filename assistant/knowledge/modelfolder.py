@@ -122,7 +122,7 @@ def library_tokenizer(packed: Packed) -> Any:
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
     from tokenizers.models import Unigram
 
-    pairs = list(zip(packed.vocabulary, packed.scores, strict=True))
+    pairs = list(zip(packed.vocabulary, packed.scores.tolist(), strict=True))
     tokenizer = Tokenizer(Unigram(pairs, unk_id=packed.special["unk"], byte_fallback=False))
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]

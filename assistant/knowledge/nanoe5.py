@@ -55,8 +55,7 @@ class Packed:
     Attributes:
       sha256: of the file.
       shape: the sizes of the model.
-      vocabulary: the pieces of words that it knows; the place of each is its number.
-      scores: the logarithmic probability of each piece.
+      scores: the logarithmic probability of each piece of a word that it knows.
       special: the numbers of the pieces bos, eos, pad and unk, by these names.
 
     Raises:
@@ -78,7 +77,7 @@ class Packed:
         self.shape = Shape(
             hidden=hidden, layers=layers, heads=heads, inner=inner, positions=positions, epsilon=float(epsilon)
         )
-        self.vocabulary, self.scores, self.special = _read_pieces(reader)
+        self.scores, self._piece_ends, self._letters, self.special = _read_pieces(reader)
         (count,) = reader.take("i")
         self._places: dict[str, tuple[int, int, int]] = {}
         for _ in range(count):
@@ -86,6 +85,14 @@ class Packed:
             name = reader.take(f"{length}s")[0].decode()
             _kind, *place = reader.take("BIQQ")
             self._places[name] = (place[0], place[1], place[2])
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        """The pieces of words that it knows; the place of each is its number."""
+        import numpy as np
+
+        # No piece has a zero: with one between them all are read at once.
+        return np.insert(self._letters, self._piece_ends, 0).tobytes().decode("utf-8").split("\0")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,20 +157,17 @@ class _Reader:
         return values
 
 
-def _read_pieces(reader: _Reader) -> tuple[list[str], list[float], dict[str, int]]:
-    import numpy as np
-
+def _read_pieces(reader: _Reader) -> tuple[Floats, NDArray[np.int64], NDArray[np.uint8], dict[str, int]]:
+    """The scores of the pieces, where all but the last end, their letters, and the numbers of the special ones."""
     count, bos, eos, pad, unknown = reader.take("5i")
     (length,) = reader.take("Q")
     offsets = reader.array("<u4", count + 1)
-    scores = reader.array("<f4", count).tolist()
+    scores = reader.array("<f4", count)
     letters = reader.array("u1", length)
     reader.take("i")
     (size,) = reader.take("I")
     reader.at += size  # the map of characters: it is nmt_nfkc
-    # No piece has a zero: with one between them all are read at once.
-    pieces = np.insert(letters, offsets[1:-1].astype(np.int64), 0).tobytes().decode("utf-8").split("\0")
-    return pieces, scores, {"bos": bos, "eos": eos, "pad": pad, "unk": unknown}
+    return scores, offsets[1:-1].astype("i8"), letters, {"bos": bos, "eos": eos, "pad": pad, "unk": unknown}
 
 
 def _unpacked(blocks: NDArray[Any]) -> Floats:

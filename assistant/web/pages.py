@@ -50,6 +50,7 @@ def make_app(assistant: Assistant, log: Log, config: AssistantConfig, *, in_cons
       config: its language is that of the page until a visitor chooses.
       in_console: proofs link to the lists of the console that the chat is part of.
     """
+    assistant.prepare()
     app = FastAPI(title="EnergyComm assistant", docs_url=None, redoc_url=None, openapi_url=None)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.middleware("http")(_headed)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assistant.knowledge.pieces import Pieces
+from assistant.knowledge.pieces import Pieces, ordered
 
 ODD = (
     "", " ", "  two  spaces\n\na new line\tand a tab ", "\u3000wide\u3000", "e\u0301te\u0301 \u00c9COLE \u0130stanbul",
     "\ufb01 \u216b \u2460 \u00bd", "a\u00adb\u200bc\ufeffd\x07e", "\u2581 already marked", "x" * 300,
-    "<s> in a text </s>",
+    "<s> in a text </s>", "a\0 b\0\0c",
     "\U0001f9ff\U0001f9ff b \u0378\u0379 zz\u0378", "\u6771\u4eac\u90fd\u306f\u65e5\u672c\u306e\u9996\u90fd\u3002",
     "L'index [\u2026] du cadran \u00ab HPH \u00bb est inf\u00e9rieur \u2014 99000000000404.",
 )  # fmt: skip
@@ -42,7 +42,7 @@ def test_every_paragraph_is_cut_as_by_the_library(packed: Any, project_root: Pat
     assert len(texts) > 5000
     texts += ODD
     special = packed.special
-    ours = Pieces(packed.vocabulary, packed.scores, special["unk"])
+    ours = Pieces(ordered(packed.vocabulary), packed.scores, special["unk"])
     read = library_tokenizer(packed).encode_batch([f"passage: {text}" for text in texts])
     for text, theirs in zip(texts, read, strict=True):
         assert [special["bos"], *ours.numbers(f"passage: {text}"), special["eos"]] == theirs.ids, text
@@ -57,9 +57,12 @@ def test_every_paragraph_is_cut_as_by_the_library(packed: Any, project_root: Pat
         # Neither x nor y is in a piece: together they are one unknown.
         ("xyc", [6, 0, 4]),
         ("", []),
+        # A zero at the end, and what is no letter at all, are in no piece either.
+        ("b\0", [6, 3, 0]),
+        ("c\udcff", [6, 4, 0]),
     ],
 )
 def test_the_likeliest_pieces_are_taken(text: str, pieces: list[int]) -> None:
     vocabulary = ["?", "\u2581ab", "\u2581a", "b", "c", "bc", "\u2581"]
     scores = [0.0, -1.0, -2.0, -2.0, -2.0, -2.0, -1.0]
-    assert Pieces(vocabulary, scores, unknown=0).numbers(text) == pieces
+    assert Pieces(ordered(vocabulary), scores, unknown=0).numbers(text) == pieces

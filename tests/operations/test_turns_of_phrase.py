@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ from pydantic import SecretStr
 from sqlalchemy import select
 
 from assistant.operations.house import House
-from assistant.operations.paraphrases import rephrased, turns
-from assistant.operations.vocabulary import LANGUAGES
+from assistant.operations.paraphrases import may_stand_in, pattern_of, rephrased, turns
+from assistant.operations.vocabulary import LANGUAGES, tokens_of
 from energycomm.config import Config
 from energycomm.eis.database import opened
 from energycomm.eis.migrations import upgrade
@@ -160,3 +161,18 @@ def test_points_that_are_supplied_and_those_that_no_longer_are_are_told_apart(tm
     assert told("Which Belgian points do we supply?") == goes_on
     assert told("Quels points belges ne sont plus fournis ?") == known - goes_on
     assert told("Welke Belgische aansluitingen leveren we niet meer?") == known - goes_on
+
+
+def test_what_is_ruled_out_by_its_words_is_found_nowhere() -> None:
+    """Of every known question the same is left when every turn of phrase is looked for, as when few of them are."""
+    found = 0
+    for file in sorted((ROOT / "assistant" / "evaluation" / "questions").glob("worked_*.jsonl")):
+        for line in file.read_text("utf-8").splitlines():
+            asked = json.loads(line).get("asked", {}) if line.startswith("{") else {}
+            for question in (one for several in asked.values() for one in several):
+                text = " ".join(tokens_of(question))
+                for _, said, _ in turns():
+                    if pattern_of(said).search(text):
+                        assert may_stand_in(said, text), (said, question)
+                        found += 1
+    assert found > 100

@@ -44,6 +44,10 @@ LOOKED_AT = 200
 """Known questions that readings are made of: the nearest."""
 NEIGHBOURS = 10
 """Known questions that vote for what is asked."""
+REFUSALS = 3
+"""Questions that must be refused whose likeness counts: the nearest."""
+TOLD, HELD = 0.06, 0.02
+"""What it counts to say the same beside names, and each value that only one of both restricts by, against a cosine."""
 UNLIKE = 0.8
 """The likeness where no known question is near; that of two questions at random is as low."""
 
@@ -75,11 +79,6 @@ _FIXED = frozenset((*_HOW, "same", "severer", "count", "language", "having", "mi
 """Fields of a plan that hold no name."""
 _FREE = frozenset(("words", "hints", "spare"))
 """Fields of a plan that hold words of their question: such a plan is no pattern for another one."""
-_DENYING = frozenset(
-    ("not", "no", "without", "except", "never", "neither", "nor", "none",
-     "pas", "non", "sans", "sauf", "jamais", "aucun", "aucune", "ni",
-     "niet", "geen", "zonder", "behalve", "nooit", "noch")
-)  # fmt: skip
 _MARK = "§"
 """What stands in a pattern for a name: §market.0, the first market that is named; §days.since."""
 _DAYS = ("since", "until", "day", "other")
@@ -98,7 +97,6 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
       plans: its plans, in which marks stand for names.
       told: what it says beside names, as slot=value.
       held: what it names that its plans have no mark for, in the same form.
-      denies: whether it denies.
     """
 
     text: str
@@ -107,7 +105,6 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     plans: tuple[dict[str, Any], ...] = ()
     told: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
-    denies: bool = False
 
 
 class Near(Struct, kw_only=True):
@@ -161,7 +158,6 @@ class Known:
         if but is not None:
             likeness = np.where(but, -1.0, likeness)
         order = np.argsort(-np.where(self.refused, -1.0, likeness))[:LOOKED_AT]
-        votes = Counter(self.lines[place].asked for place in order[:NEIGHBOURS])
         found: dict[tuple[Plan, ...], _Alike] = {}
         made: dict[bytes, tuple[tuple[Plan, ...], frozenset[str]] | None] = {}
         told = frozenset(told_of(asked))
@@ -174,22 +170,55 @@ class Known:
             if reading is not None:
                 plans, held = reading
                 alike = _Alike(line, float(likeness[place]), told, held)
-                best = found.get(plans)
-                alike.number = 1 if best is None else best.number + 1
-                if best is None or alike.score > best.score:
+                if plans not in found or alike.score > found[plans].score:
                     found[plans] = alike
-                else:
-                    best.number = alike.number
         ranked = sorted(found.items(), key=lambda one: -one[1].score)
-        refusal = max(float(likeness[self.refused].max(initial=-1.0)), UNLIKE)
-        nearest = float(likeness[order[0]]) if len(order) else UNLIKE
+        around = self._around(likeness, order)
         return [
             Near(plans=plans, like=one.line, features={
-                **one.features(place, ranked, votes, refusal, nearest),
-                "denies": float(denies(asked) != one.line.denies), "length": len(asked.tokens) / 20,
+                **one.features(place, ranked, around), "length": len(asked.tokens) / 20,
             })
             for place, (plans, one) in enumerate(ranked[:MOST])
         ]  # fmt: skip
+
+    def _around(self, likeness: Vectors, order: NDArray[np.int64]) -> _Around:
+        """What stands around a question.
+
+        Args:
+          likeness: of each known question to it.
+          order: the nearest that operations answer.
+        """
+        import numpy as np
+
+        nearest: dict[str, float] = {}
+        for place in order:
+            nearest.setdefault(self.lines[place].asked, float(likeness[place]))
+        refusals = np.sort(likeness[self.refused])[::-1][:REFUSALS]
+        close = np.argsort(-likeness)[:NEIGHBOURS]
+        return _Around(
+            nearest=nearest,
+            votes=Counter(self.lines[place].asked for place in order[:NEIGHBOURS]),
+            refusal=max(float(refusals[0]), UNLIKE) if len(refusals) else UNLIKE,
+            refusals=max(float(refusals.mean()), UNLIKE) if len(refusals) else UNLIKE,
+            refused=float(self.refused[close].mean()),
+        )
+
+
+class _Around(Struct, frozen=True, kw_only=True):
+    """What stands around a question.
+
+    Attributes:
+      nearest: what is asked -> the likeness of the nearest known question that asks it.
+      votes: how many of the nearest ask it.
+      refusal, refusals: likeness of the nearest question that must be refused, and the mean of the nearest three.
+      refused: share of such questions among the nearest of all.
+    """
+
+    nearest: dict[str, float]
+    votes: Counter[str]
+    refusal: float
+    refusals: float
+    refused: float
 
 
 class _Alike:
@@ -202,43 +231,39 @@ class _Alike:
       held: what it restricts by that the known one's plans have no mark for.
     """
 
-    number = 1
-    """Known questions that give the same plans."""
-
     def __init__(self, line: Line, likeness: float, told: frozenset[str], held: frozenset[str]) -> None:
-        known = set(line.told)
+        known = frozenset(line.told)
         self.line, self.likeness = line, likeness
-        self.alike = len(told & known) / max(1, len(told | known))
-        self.missing, self.extra = len(told - known), len(known - told)
-        self.unheld, self.held = len(held - set(line.held)), len(set(line.held) - held)
-        self.score = likeness + 0.06 * self.alike - 0.02 * (self.unheld + self.held)
+        self.alike, self.extra = len(told & known) / max(1, len(told | known)), len(known - told)
+        self.unlike = len(held.symmetric_difference(line.held))
+        self.score = likeness + TOLD * self.alike - HELD * self.unlike
 
     def features(
-        self,
-        place: int,
-        ranked: Sequence[tuple[tuple[Plan, ...], _Alike]],
-        votes: Counter[str],
-        refusal: float,
-        nearest: float,
+        self, place: int, ranked: Sequence[tuple[tuple[Plan, ...], _Alike]], around: _Around
     ) -> dict[str, float]:
-        """What tells whether the reading is right, by name."""
+        """What tells whether the reading is right, by name.
+
+        Args:
+          place: of the reading among all.
+          ranked: the readings, the likest first.
+          around: what stands around the question.
+        """
         others = [one.score for _, one in ranked if one is not self]
-        differing = [one.score for _, one in ranked if one.line.asked != self.line.asked]
+        nearest = max(around.nearest.get(self.line.asked, UNLIKE), UNLIKE)
         return {
             "likeness": self.likeness - UNLIKE,
+            "asked": nearest - UNLIKE,
+            "other": max(around.nearest.values()) - nearest,
+            "nearer": max(around.nearest.values()) - self.likeness,
             "told_alike": self.alike,
-            "told_missing": self.missing,
-            "told_extra": self.extra,
-            "named_missing": self.unheld,
-            "named_extra": self.held,
-            "patterns": min(self.number, 20) / 20,
-            "nearer": nearest - self.likeness,
-            "refusal": refusal - UNLIKE,
-            "rather_refusal": refusal - self.likeness,
-            "vote": votes[self.line.asked] / NEIGHBOURS,
+            "told_extra": float(self.extra),
+            "held_unlike": float(self.unlike),
+            "vote": around.votes[self.line.asked] / NEIGHBOURS,
             "place": float(place),
             "before_next": self.score - max(others, default=UNLIKE),
-            "before_other": self.score - max(differing, default=UNLIKE),
+            "refusals": around.refusals - UNLIKE,
+            "refused": around.refused,
+            "rather_refusal": around.refusal - nearest,
         }
 
 
@@ -324,7 +349,7 @@ def line_of(asked: Understood, plans: Sequence[Plan]) -> Line | None:
       asked: the question, taken apart.
       plans: what it asks; none where it must be refused, or is left to the passages.
     """
-    base = Line(text=asked.text, language=asked.language, told=told_of(asked), denies=denies(asked))
+    base = Line(text=asked.text, language=asked.language, told=told_of(asked))
     if not plans:
         return base
     pattern = tuple(_pattern(one, "", asked) for one in msgspec.to_builtins(tuple(plans)))
@@ -439,15 +464,6 @@ def told_of(asked: Understood) -> tuple[str, ...]:
       asked: the question, taken apart.
     """
     return tuple(sorted({f"{one.slot}={one.value}" for one in asked.found if one.slot not in _UNTOLD}))
-
-
-def denies(asked: Understood) -> bool:
-    """Whether a question denies.
-
-    Args:
-      asked: the question, taken apart.
-    """
-    return not _DENYING.isdisjoint(asked.tokens)
 
 
 def shape(plan: Plan) -> tuple[str, str]:

@@ -170,8 +170,8 @@ def test_the_likest_known_question_is_read_first_and_what_tells_of_it_is_by_hand
     assert second.features["nearer"] == pytest.approx(0.4)  # 1 - 0.6
     assert first.features["rather_refusal"] == pytest.approx(-0.2)  # 0.8 - 1
     assert [one.features["place"] for one in (first, second)] == [0, 1]
-    assert first.features["denies"] == 0
-    assert known.near(taken(house, "How severe is BE-P01 not?"), vector)[0].features["denies"] == 1
+    assert first.features["vote"] == pytest.approx(0.1)  # one of ten asks it
+    assert first.features["refused"] == pytest.approx(1 / 3)
     assert [one.like for one in known.near(asked, vector, np.array([True, False, False]))] == [where]
 
 

@@ -108,7 +108,24 @@ def test_a_fourth_set_on_the_same_documents_asks_other_things_and_each_half_has_
         assert kinds == {"regular": 14, "hard": 4, "unanswerable": 6}
 
 
-@pytest.mark.parametrize("name", ["foreign", "foreign_second", "foreign_third", "foreign_fourth"])
+@pytest.mark.parametrize(("name", "count"), [("foreign_fifth", 48), ("foreign_sixth", 40)])
+def test_a_set_of_a_stranger_asks_other_things_than_all_others(name: str, count: int) -> None:
+    own = forms.read(QUESTIONS / f"{name}.jsonl", forms.TestQuestion)
+    others = {
+        question.question
+        for path in QUESTIONS.glob("foreign*.jsonl")
+        if path.stem != name
+        for question in forms.read(path, forms.TestQuestion)
+    }
+    assert len({q.question for q in own} - others) == len({q.twin for q in own}) == count
+    assert sum(q.kind == "unanswerable" for q in own) == 5
+    assert all(bool(q.answers and q.relevant) != (q.kind == "unanswerable") for q in own)
+
+
+FOREIGN = ("foreign", "foreign_second", "foreign_third", "foreign_fourth", "foreign_fifth", "foreign_sixth")
+
+
+@pytest.mark.parametrize("name", FOREIGN)
 def test_every_foreign_answer_stands_where_its_author_says(shared: Path, name: str) -> None:
     pages = list((shared / "assistant" / "data" / "energy_docs").rglob("*.md"))
     for question in forms.read(QUESTIONS / f"{name}.jsonl", forms.TestQuestion):

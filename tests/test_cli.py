@@ -153,6 +153,7 @@ def helps(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]
         yield from helps(command.commands[name], (*path, name))
 
 
+@pytest.mark.thorough
 def test_no_help_speaks_python_or_breaks_off(capsys: pytest.CaptureFixture[str]) -> None:
     """What a value is has a name that people use, every sentence of a list is whole, and `-h` asks as `--help` does."""
     paths = list(helps(typer.main.get_command(cli.app)))

@@ -78,6 +78,7 @@ def test_every_list_has_the_options_of_lists() -> None:
     assert lacking == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in lists() if not name.startswith("assistant")])
 def test_a_list_says_the_same_in_every_form(name: str, run: Any) -> None:
     # Each look at the audit is a line of its own; backups are listed of a folder.
@@ -167,6 +168,7 @@ def test_what_is_so_or_not_so_is_told_in_words() -> None:
         assert _details(entry, times, "FR") == f"{words}, reference A1"
 
 
+@pytest.mark.thorough
 def test_rules_are_sorted_by_a_column(run: Any) -> None:
     codes = [
         row[0] for row in csv.reader(io.StringIO(run("rules list --csv --no-header --sort code --set validation_in")))

@@ -123,6 +123,7 @@ def test_the_core_names_no_market() -> None:
     assert [line for file in files for line in found(file.relative_to(CORE).as_posix(), file.read_text("utf-8"))] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", REASONS)
 def test_every_reason_is_of_use(place: str) -> None:
     """A word that may stand somewhere stands there: nothing is allowed that nobody needs."""

@@ -64,6 +64,7 @@ def test_a_database_that_was_open_to_others_is_closed_to_them(tmp_path: Path) ->
     held.close()
 
 
+@pytest.mark.thorough
 def test_commands_write_nothing_that_others_may_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Store, spool, envelopes that are kept, simulated files, exports."""
     monkeypatch.chdir(tmp_path)

@@ -301,6 +301,7 @@ def test_every_leaf_of_an_official_answer_of_the_sge_is_in_the_ledger(shared: Pa
             assert [one for one in official if one not in known and not one.startswith(kept_whole)] == [], name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("label", "file"), [(label, file) for label, files in OFFICIAL.items() for file in files], ids=lambda value: value
 )

@@ -66,6 +66,7 @@ def test_what_is_valid_by_the_hubs_schema_is_digested(label: str, shared: Path) 
             assert set(notes) <= {"NOTE_CODE_UNKNOWN"}
 
 
+@pytest.mark.thorough
 @each_document
 def test_what_the_hubs_schema_forbids_is_refused(label: str, shared: Path) -> None:
     for schema in schemas(shared, label):

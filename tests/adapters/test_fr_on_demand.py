@@ -194,6 +194,7 @@ _json = st.recursive(
 )
 
 
+@pytest.mark.thorough
 @given(measures=st.lists(_json, max_size=5), size=st.integers(1, 40), indent=st.sampled_from([None, 1]))
 @settings(max_examples=80, deadline=None)
 def test_pieces_are_the_same_however_the_bytes_arrive(measures: list[Any], size: int, indent: int | None) -> None:

@@ -43,6 +43,7 @@ NEEDED = {"PRM/Segment_Clientele", "En_Tete_Flux/Identifiant_Emetteur"}
 """Leaves that have one value, without which a document is refused."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("label", SCHEMAS)
 def test_an_instance_with_every_element_loses_nothing(label: str, shared: Path) -> None:
     ledger = adapter.ledger()

@@ -75,6 +75,7 @@ def answers(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.thorough
 def test_the_suite_runs_on_a_package_that_is_not_ours(outside: Outside) -> None:
     outside.install(FICTIVE / "ruritania", FICTIVE / "pyproject.toml")
     run = outside.run("adapter", "check", "zz", "--fixtures", str(FICTIVE / "envelopes"), "--json")
@@ -148,6 +149,7 @@ def test_two_packages_of_one_market_are_refused_with_both_names(outside: Outside
     assert {"ruritania:adapter", "zz_post:adapter"} <= set(run.stderr.replace(".", " ").split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -297,6 +297,7 @@ def test_bulk_judging_begins_with_the_stored_state(desk: Desk, tmp_path: Path) -
     assert [verdict.label for verdict in verdicts if verdict is not None] == ["accepted"] * 9
 
 
+@pytest.mark.thorough
 def test_what_is_there_is_derived_again_and_what_is_away_is_not_missed(
     desk: Desk, tmp_path: Path, project_root: Path
 ) -> None:

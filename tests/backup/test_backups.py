@@ -224,6 +224,7 @@ def test_a_backup_that_cannot_be_whole_is_none(desk: Desk, capsys: pytest.Captur
     assert list(Path("backups").iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_older_backups_of_the_same_store_go(desk: Desk, tmp_path: Path) -> None:
     for _ in range(3):
         run("eis", "backup", "backups")
@@ -306,6 +307,7 @@ def test_a_program_that_is_not_there_or_fails_is_told(
     assert list(Path("backups").iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_a_store_of_an_earlier_version_is_backed_up_before_its_upgrade(
     empty_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

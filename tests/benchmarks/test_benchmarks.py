@@ -124,6 +124,7 @@ def test_the_milestones_end_with_the_most() -> None:
     assert growth.milestones(1_000_000) == [10_000, 30_000, 100_000, 300_000, 1_000_000]
 
 
+@pytest.mark.thorough
 def test_a_part_of_a_file_costs_what_its_own_messages_cost(tmp_path: Path) -> None:
     """The process stands still where it is told to, and what others do meanwhile is not counted."""
     material, url_of = flat(tmp_path / "files", "R151", 600_000), sqlite_urls(tmp_path)
@@ -136,6 +137,7 @@ def test_a_part_of_a_file_costs_what_its_own_messages_cost(tmp_path: Path) -> No
     assert 0 < first.end.client <= rest.begin.client < rest.end.client
 
 
+@pytest.mark.thorough
 def test_the_changed_rule_of_the_benchmark_refuses_some_readings_and_not_all(tmp_path: Path) -> None:
     material = flat(tmp_path / "files", "R151", 2_000_000)
     with fresh_gateway(sqlite_urls(tmp_path)()) as gateway:

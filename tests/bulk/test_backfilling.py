@@ -89,6 +89,7 @@ def searched(store: Store) -> dict[str, list[Any]]:
     }
 
 
+@pytest.mark.thorough
 def test_a_store_of_this_version_lacks_nothing(
     database_url: str, tmp_path: Path, project_root: Path, asked: BackfillQuestion
 ) -> None:
@@ -264,6 +265,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENERGYCOMM_DATABASE", f"sqlite:///{tmp_path / 'eis.db'}")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_here")
 def test_the_command_tells_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     desk = spoilt(tmp_path)
@@ -282,6 +284,7 @@ def test_the_command_tells_and_writes(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "the store lacks nothing" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize(
     ("typed", "words"),

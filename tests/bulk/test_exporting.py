@@ -64,6 +64,7 @@ def told(found: Exported) -> tuple[bytes, int, str]:
     return content, found.told, found.cursor
 
 
+@pytest.mark.thorough
 def test_every_subject_of_three_markets_is_the_file_of_one_process(
     database_url: str, tmp_path: Path, project_root: Path
 ) -> None:
@@ -231,6 +232,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENERGYCOMM_DATABASE", f"sqlite:///{tmp_path / 'eis.db'}")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_here")
 def test_the_command_writes_the_same_file_with_any_number_of_processes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -218,6 +218,7 @@ def one_after_the_other(desk: Desk, engine: Judge) -> dict[int, tuple[str, str]]
     return found
 
 
+@pytest.mark.thorough
 def test_messages_in_every_state_are_told_as_one_after_the_other(
     database_url: str, tmp_path: Path, changed: Path
 ) -> None:

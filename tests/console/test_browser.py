@@ -62,6 +62,7 @@ def state_of(site: Site, prm: str) -> str:
     return first.state
 
 
+@pytest.mark.thorough
 def test_a_message_is_edited_with_a_check_before_it_is_saved(page: Any, lite: Site) -> None:
     """The check tells the verdict and the difference without leaving the form."""
     number = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0], codes=(CODE,))).messages[0].id
@@ -142,6 +143,7 @@ def test_a_refused_edit_is_reloaded_and_come_back_to_with_what_was_typed(page: A
     assert state_of(lite, WRONG[0]) == "rejected"
 
 
+@pytest.mark.thorough
 def test_a_saved_edit_is_stored_once_whoever_goes_back_to_it(page: Any, lite: Site) -> None:
     """In the same tab, and in another one that still has the form; what is typed there is not lost."""
     number = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0], codes=(CODE,))).messages[0].id
@@ -364,6 +366,7 @@ def test_a_list_is_sorted_by_its_head(page: Any) -> None:
     assert taken.value.suggested_filename == "messages.csv"
 
 
+@pytest.mark.thorough
 def test_rows_are_chosen_by_keyboard_and_mouse(page: Any, lite: Site) -> None:
     page.goto(f"/messages?code={CODE}")
     told = page.locator("[data-counts]")
@@ -397,6 +400,7 @@ def test_rows_are_chosen_by_keyboard_and_mouse(page: Any, lite: Site) -> None:
     page.wait_for_url(f"**/messages?code={CODE}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["fr", "nl"])
 def test_pages_fit_a_phone_in_languages_of_longer_words(page: Any, lite: Site, language: str) -> None:
     """The smallest phone; the head of the page is on each of them."""

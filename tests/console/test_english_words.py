@@ -133,6 +133,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "rules" / "texts",)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["fr", "nl"])
 def test_no_page_has_an_english_sentence(lite: Site, language: str, tmp_path: Path) -> None:
     every_state(tmp_path / "eis.db")
@@ -144,6 +145,7 @@ def test_no_page_has_an_english_sentence(lite: Site, language: str, tmp_path: Pa
     assert seen > 40
 
 
+@pytest.mark.thorough
 def test_the_walk_finds_one_english_sentence(lite: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """One text of the front page is shown as it stands in the program."""
     from energycomm.console import view
@@ -175,6 +177,7 @@ def test_english_is_told_from_french_and_dutch(text: str, words: list[str]) -> N
     assert english(text) == words
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["fr", "nl"])
 def test_a_refusal_of_the_api_is_in_the_language_that_is_asked_for(lite: Site, language: str) -> None:
     """Every route, with objects that do not exist, parameters that it does not have, and values that are none."""

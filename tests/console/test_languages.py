@@ -130,6 +130,7 @@ def texts_of(language: str) -> set[str]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["fr", "nl"])
 def test_no_page_says_anything_that_is_not_translated(
     lite: Site, language: str, monkeypatch: pytest.MonkeyPatch

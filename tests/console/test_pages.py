@@ -437,6 +437,7 @@ def test_a_message_given_to_a_colleague_bears_the_note(lite: Site, anna: Visitor
     assert anna.send(f"/messages/{number}/delegate", to=" ").status_code == 422
 
 
+@pytest.mark.thorough
 def test_an_edit_is_checked_before_it_is_saved_and_done_once(site: Site) -> None:
     """Nothing is stored by the check; the form sent twice makes one campaign; the undo takes it back."""
     anna = Visitor(site, Role.CONSULTANT)
@@ -504,6 +505,7 @@ def test_with_four_eyes_a_campaign_waits_for_somebody_else(arrived: Path, tmp_pa
     site.app.state.services.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("language", "told"),
     [

@@ -196,6 +196,7 @@ def test_who_edits_what_a_colleague_corrected_is_led_to_the_correction(lite: Sit
         assert [text for text in Reader(refused.text).texts if english(text)] == []
 
 
+@pytest.mark.thorough
 def test_what_a_form_is_refused_with_is_in_the_language_of_the_reader(lite: Site) -> None:
     """Every refusal that a consultant's forms give, in French and in Dutch."""
     number = number_of(lite)

@@ -107,6 +107,7 @@ def lenient(tmp_path_factory: pytest.TempPathFactory, project_root: Path) -> Pat
     return folder
 
 
+@pytest.mark.thorough
 def test_changed_rules_are_tried_on_stored_messages(database_url: str, lenient: Path) -> None:
     """The reading would be accepted; the one after it is compared with it then; nothing is stored."""
     desk = Desk(database_url)
@@ -119,6 +120,7 @@ def test_changed_rules_are_tried_on_stored_messages(database_url: str, lenient: 
     assert desk.rows("SELECT id, state FROM kernel_message ORDER BY id") == before
 
 
+@pytest.mark.thorough
 def test_the_rules_of_today_change_nothing(database_url: str, project_root: Path) -> None:
     """The second judgement agrees with the stored verdicts."""
     desk = Desk(database_url)
@@ -128,6 +130,7 @@ def test_the_rules_of_today_change_nothing(database_url: str, project_root: Path
         assert list(found.shifts()) == []
 
 
+@pytest.mark.thorough
 def test_two_versions_differ_in_words(tmp_path: Path, lenient: Path, project_root: Path) -> None:
     """A stored version by the beginning of its hash, the other by its folder."""
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
@@ -141,6 +144,7 @@ def test_two_versions_differ_in_words(tmp_path: Path, lenient: Path, project_roo
         catalogue_named(desk.store, "beef")
 
 
+@pytest.mark.thorough
 def test_the_rules_of_a_day_are_those_that_were_used_last_before_its_end(
     database_url: str, lenient: Path, project_root: Path
 ) -> None:
@@ -158,6 +162,7 @@ def test_the_rules_of_a_day_are_those_that_were_used_last_before_its_end(
     assert "beef01 since 2025-03-01" in refused_.value.advice
 
 
+@pytest.mark.thorough
 def test_the_commands_say_it_too(
     tmp_path: Path, lenient: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,6 +94,7 @@ def test_the_loop_does_as_the_truth_says_in_the_other_markets(tmp_path: Path, ma
     assert (score.wrongly, score.unticketed, score.misclassed) == ([], [], {})
 
 
+@pytest.mark.thorough
 def test_what_waits_for_a_refused_start_of_its_own_message_has_the_class_of_the_refusal(tmp_path: Path) -> None:
     """A start of access brings the point, the terms and the customer too; none of them is missing anything."""
     faults = dict.fromkeys(("BE-P04", "BE-S01", "BE-S04", "BE-S06"), 0.2)

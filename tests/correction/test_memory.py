@@ -79,6 +79,7 @@ def tickets_of_a_group(desk: Desk, _script: LoadedScript) -> None:
     assert desk.rows("SELECT count(*) FROM ticket_message") == [(POINTS,)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("work", [in_slices, whole_loop, whole_analysis, tickets_of_a_group])
 @pytest.mark.usefixtures("small_slices")
 def test_only_the_histories_of_a_slice_are_held(

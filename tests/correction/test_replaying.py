@@ -63,6 +63,7 @@ def replayed(desk: Desk, ids: list[int], rules: str) -> Replaying:
     return replay_messages(desk.store, desk.writer, ids, by="anna", why="test", rules=rules, engine_of=ParallelEngine)
 
 
+@pytest.mark.thorough
 def test_the_rules_of_then_say_again_what_they_said(database_url: str, strict: Strict) -> None:
     """The first is sent back with the rules of then, its neighbour is judged by those of today."""
     desk = Desk(database_url)
@@ -78,6 +79,7 @@ def test_the_rules_of_then_say_again_what_they_said(database_url: str, strict: S
     assert replayed(desk, [first], "today").states == {first: "treated"}
 
 
+@pytest.mark.thorough
 def test_a_version_is_named_by_the_beginning_of_its_hash(tmp_path: Path, strict: Strict, project_root: Path) -> None:
     """A message that today's rules accept stays what it is: only stuck messages are sent back."""
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")

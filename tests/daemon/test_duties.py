@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg
+import pytest
 
 from energycomm.config import Config
 from energycomm.daemon.duties import Desk, Duty, OutsideDuty
@@ -64,6 +65,7 @@ class Work(Duty):
         self.at_hand = False
 
 
+@pytest.mark.thorough
 def test_a_lead_that_was_lost_and_won_again_begins_anew(postgres: PostgresServer) -> None:
     """All duties of a worker lose their locks at once, and the first that asks opens a new session for all of them:
     one that slept meanwhile must not take itself for the leader that it was."""
@@ -101,6 +103,7 @@ class Reach(OutsideDuty):
         return None
 
 
+@pytest.mark.thorough
 def test_what_a_host_cannot_reach_is_left_to_another_one(postgres: PostgresServer) -> None:
     """After three failures; the alarm says so, and a lone worker goes on trying."""
     name = postgres.create_database()

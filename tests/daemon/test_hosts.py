@@ -49,6 +49,7 @@ def server(net: Network) -> Iterator[PostgresServer]:
         yield made
 
 
+@pytest.mark.thorough
 def test_a_host_that_is_cut_off_loses_its_lead_when_its_line_dies(net: Network, server: PostgresServer) -> None:
     """The server lets go of what it held, and it knows itself when it can ask again."""
     (host,) = net.hosts

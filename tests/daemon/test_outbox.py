@@ -172,6 +172,7 @@ def test_of_a_message_that_was_changed_nobody_is_told_and_the_others_are(
     assert {json.loads(body)["message"]["kernel"] for _, body in back_office.seen} == {"<SupplyStart/>"}
 
 
+@pytest.mark.thorough
 def test_while_nobody_listens_everything_waits_and_nothing_dies(office: Office, back_office: BackOffice) -> None:
     messages(office, (1, "a"), (2, "b"), (3, "c"))
     back_office.answers = [404] * 60

@@ -17,6 +17,7 @@ from tests.eis.watched import Watched
 NOW = 400 * DAY
 
 
+@pytest.mark.thorough
 def test_orders_of_long_ago_are_not_looked_at(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = connect(database_url)
     store = Store(engine)

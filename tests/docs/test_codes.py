@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 MAKERS = {"Refusal", "refuse", "refusal", "_refusal"}
 CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 
@@ -28,6 +30,7 @@ def written_codes(root: Path) -> set[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_every_code_that_a_refusal_is_made_with_is_documented(project_root: Path) -> None:
     """No operator meets a code that no page explains."""
     documented = set(

@@ -37,6 +37,7 @@ def test_every_name_of_the_glossary_exists(project_root: Path) -> None:
     assert unknown_names((project_root / "docs" / "glossary.md").read_text("utf-8"), project_root) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["check_digit_ok(access_point)", "gsrn_ok(point)", "history.supply", "docs/none.md"])
 def test_a_name_that_does_not_exist_is_found(name: str, project_root: Path) -> None:
     assert unknown_names(f"| word | such as `{name}` |", project_root) == [name]

@@ -66,6 +66,7 @@ def test_sessions_print_what_they_show(page: str, project_root: Path, tmp_path: 
             assert matches(expected, done.stdout), f"$ {typed}\nshown:\n{expected}\nprinted:\n{done.stdout}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("demo", [True, False], ids=["with-the-demo's-exports", "without"])
 def test_the_session_begins_in_any_terminal(demo: bool, project_root: Path, tmp_path: Path) -> None:
     """Its first lines find the program and a store of their own, in a terminal that has typed nothing else."""

@@ -190,6 +190,7 @@ def test_every_script_of_others_is_told(project_root: Path) -> None:
     assert len(scripts(project_root)) == 3
 
 
+@pytest.mark.thorough
 def test_the_bill_of_materials_names_every_pin_and_follows_the_schema(project_root: Path) -> None:
     """By the validator of CycloneDX."""
     if find_spec("cyclonedx") is None:

@@ -39,6 +39,7 @@ def fill(address: str) -> None:
         reject(tx, put_kernel_message(tx, point, DAY, state="rejected"), "FR-R03")
 
 
+@pytest.mark.thorough
 def test_an_upgrade_makes_a_database_ready(address: str) -> None:
     told = run("status", code=ExitCode.DATABASE)
     assert ("is not there: `energycomm eis upgrade`" if "sqlite" in address else "no tables yet: run `en") in told
@@ -49,6 +50,7 @@ def test_an_upgrade_makes_a_database_ready(address: str) -> None:
     assert json.loads(run("upgrade", "--json"))["before"] is not None
 
 
+@pytest.mark.thorough
 def test_a_newer_database_is_left_alone(address: str) -> None:
     run("upgrade")
     with opened(address) as engine, writing(engine) as connection:
@@ -63,6 +65,7 @@ def test_counts_of_a_database_that_is_not_ready_are_refused(address: str) -> Non
         run("stats")
 
 
+@pytest.mark.thorough
 def test_statistics_are_for_people_and_programs(address: str) -> None:
     run("upgrade")
     fill(address)
@@ -76,6 +79,7 @@ def test_statistics_are_for_people_and_programs(address: str) -> None:
     assert {row["table"] for row in counted["tables"]} == set(tables.metadata.tables)
 
 
+@pytest.mark.thorough
 def test_two_stores_are_compared(address: str, tmp_path: Path) -> None:
     other = f"sqlite:///{tmp_path / 'other.db'}"
     run("upgrade")
@@ -91,6 +95,7 @@ def test_two_stores_are_compared(address: str, tmp_path: Path) -> None:
     assert json.loads(run("compare", other, "--json")) == {"equal": True, "differences": [], "more": False}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("typed", "meant"), [("other.db", "sqlite:///other.db"), ("dbname=x password=secret", "")])
 def test_a_path_in_place_of_an_address_is_told_as_what_it_should_be(address: str, typed: str, meant: str) -> None:
     run("upgrade")
@@ -100,6 +105,7 @@ def test_a_path_in_place_of_an_address_is_told_as_what_it_should_be(address: str
     assert "secret" not in str(refused.value.advice)
 
 
+@pytest.mark.thorough
 def test_partitions_go_out_and_in_by_one_command_each(address: str) -> None:
     """A SQLite store says that it has none."""
     run("upgrade")

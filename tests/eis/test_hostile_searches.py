@@ -75,6 +75,7 @@ def full(database_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.mark.thorough
 def test_nothing_that_is_typed_is_an_error_or_reads_a_table(full: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(full, monkeypatch)
     assert len(HOSTILE) >= 90

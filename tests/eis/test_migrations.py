@@ -55,6 +55,7 @@ def _whole(name: str | None, kind: str, _parents: object) -> bool:
     return (found is None or found[1] not in tables.metadata.tables) and not str(name).startswith("find_")
 
 
+@pytest.mark.thorough
 def test_the_migrations_make_the_tables_that_the_program_knows(empty: Engine) -> None:
     """Nothing is left for Alembic to find: no table, column, type, index or key differs, but for the references that
     PostgreSQL is not to check, which it does not have. Partitions are parts of the tables that they are compared as."""
@@ -68,6 +69,7 @@ def test_the_migrations_make_the_tables_that_the_program_knows(empty: Engine) ->
     assert len(found) == len(unchecked)
 
 
+@pytest.mark.thorough
 def test_the_comparison_would_find_a_difference(empty: Engine) -> None:
     migrations.upgrade(empty)
     with writing(empty) as connection:
@@ -478,6 +480,7 @@ def test_a_filled_store_is_partitioned_in_place_or_left_as_it_was(
         assert (ranges["state_change_p1"], ranges["reading_p1"], ranges["raw_chunk_p1"]) == (300_000, 100_000, 50_000)
 
 
+@pytest.mark.thorough
 def test_a_filled_store_is_followed_from_its_first_export_on(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was stored before the log of changes is in no batch; what comes, or goes, after it is."""
     with monkeypatch.context() as patched:
@@ -879,6 +882,7 @@ def test_first_verdicts_of_a_filled_store_keep_their_rows(empty: Engine, monkeyp
     assert [tuple(one) for one in logged] == [(1, "insert", 2), (3, "insert", 1)]
 
 
+@pytest.mark.thorough
 def test_the_index_of_a_filled_store_is_made_anew_for_searches_alone(
     empty: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -213,6 +213,7 @@ resealing.reseal(engine, lambda table, rows: print(table, flush=True))
 """
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_killed_is_gone_on_with(engine: Engine, store: Store) -> None:
     """`kill -9` at four points: each time some rows are under the old key and some under the new, and all are read."""
     unlock(engine, RING, "k")
@@ -246,6 +247,7 @@ def test_a_run_that_is_killed_is_gone_on_with(engine: Engine, store: Store) -> N
     check_content(store, 400)
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=25)
 @given(steps=st.lists(st.sampled_from(["write", "new key", "off", "some", "all"]), max_size=12))
 def test_any_order_of_keys_and_runs_reads_back(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:

@@ -64,6 +64,7 @@ def statements(path: Path) -> list[str]:
     return [words for words in found if re.search(r"\b(SELECT|INSERT|UPDATE)\b", words)]
 
 
+@pytest.mark.thorough
 def test_no_statement_reads_or_writes_a_sealed_column_past_the_vault(project_root: Path) -> None:
     """Whoever selects such a column opens it in the same file; only the driver's `insert` and `update` write one."""
     assert set(READS) == {column.table for column in SEALED_COLUMNS}

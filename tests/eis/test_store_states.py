@@ -70,6 +70,7 @@ def test_an_empty_database_is_made_ready_where_it_is_a_file_and_left_to_its_serv
             pass
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("revision", "said"), [("0001", "older than this EnergyComm"), ("9999", "newer than this")])
 def test_an_older_and_a_newer_store_are_left_alone_by_whoever_asks(
     address: str, capsys: Told, revision: str, said: str

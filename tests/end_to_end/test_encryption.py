@@ -82,6 +82,7 @@ def test_the_path_on_an_encrypted_store_ends_as_on_a_plain_one(
         assert (here.folder / f"{number}.bin").read_bytes() == (inbox / name).read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_store_is_switched_on_rotated_and_switched_off(keeper: Keeper, inbox: Path) -> None:
     place = keeper.place
     place.process(inbox)

@@ -128,6 +128,7 @@ def test_a_plea_is_owed_an_answer_until_it_is_given(places: Place) -> None:
     assert (again.code, [one["error_code"] for one in again.json[0]["findings"]]) == (1, ["CO-A52"])
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("ruritania")
 @pytest.mark.parametrize(
     ("changed", "code"),

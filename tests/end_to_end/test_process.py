@@ -56,6 +56,7 @@ def test_the_same_folder_twice_changes_nothing_but_the_duplicate_records(
     assert second["kernel_messages"] == {}
 
 
+@pytest.mark.thorough
 def test_every_reference_names_a_row_that_is_there(place: Places, french: Path, database_url: str) -> None:
     """PostgreSQL does not check those within a batch: whatever a run stores, no row refers to nothing."""
     here = place(database_url)
@@ -266,6 +267,7 @@ def test_a_restart_of_a_series_is_no_gap_and_an_unknown_name_is_reported(place: 
     assert answer["incidents"]["NAME_UNKNOWN"] == 1
 
 
+@pytest.mark.thorough
 def test_a_rule_that_is_added_to_a_file_judges_the_next_run(place: Places, project_root: Path, french: Path) -> None:
     """No code is touched; a broken rule file is refused with file, line and reason."""
     here = place()

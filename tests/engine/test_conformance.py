@@ -52,6 +52,7 @@ def shipped_pair(shipped: Catalogue) -> Pair:
     return both(shipped)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("which", ["small", "shipped"])
 def test_both_engines_agree_on_every_example(which: str, request: pytest.FixtureRequest) -> None:
     parallel, durable = request.getfixturevalue(f"{which}_pair")
@@ -67,6 +68,7 @@ def test_both_engines_agree_on_every_example(which: str, request: pytest.Fixture
     assert judged > 20
 
 
+@pytest.mark.thorough
 @settings(max_examples=400, deadline=None)
 @given(message=messages(MeterReading, ContractTerms, MasterDataRequest), history=histories())
 def test_both_engines_agree_on_generated_messages(small_pair: Pair, message: KernelMessage, history: History) -> None:

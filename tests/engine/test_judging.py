@@ -178,6 +178,7 @@ def test_a_trace_tells_of_every_rule_what_it_read_and_said(small: Catalogue) -> 
     assert [run.outcome for run in trace(small, message, history, "qualification")] == ["applies"] * 3
 
 
+@pytest.mark.thorough
 def test_a_trace_finds_what_the_engine_finds(shipped: Catalogue) -> None:
     engine = ParallelEngine(shipped)
     for rule in shipped.rules:

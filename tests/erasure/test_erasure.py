@@ -100,6 +100,7 @@ def test_the_customer_goes_from_everywhere_and_the_neighbours_stay(desk: Desk) -
     assert plan(means(desk), mine_again(desk)).goes == {}
 
 
+@pytest.mark.thorough
 def test_what_was_erased_is_not_derived_again(desk: Desk, tmp_path: Path, project_root: Path) -> None:
     """A late message makes the rows of the customer anew, and so does a backfill: one sign stands for the name."""
     asked = BackfillQuestion(**structs.asdict(question(project_root / "rules", desk.markets, 0)))
@@ -278,6 +279,7 @@ def searched(here: Place, words: list[str]) -> tuple[list[Any], list[str]]:
         return in_values(engine, words), on_disk(engine, words)
 
 
+@pytest.mark.thorough
 def test_the_command_finds_hands_over_and_erases_in_real_files(french: Place) -> None:
     assert MOREL_POINT in french("customer", "find", "camille", "morel").out
     assert MOREL_POINT in french("customer", "find", "0600 000 101").out

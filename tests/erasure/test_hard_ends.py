@@ -113,6 +113,7 @@ def test_an_encrypted_store_loses_the_customer_in_clear_and_sealed(desk: Desk) -
     assert run.counts["kernel_message"] == 1
 
 
+@pytest.mark.thorough
 def test_an_older_backup_comes_back_without_who_was_erased_since(
     french: Place, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_bomb_is_left_as_it_is() -> None:
     assert redacted(bomb, WHOSE) == bomb
 
 
+@pytest.mark.thorough
 def test_a_byte_search_in_every_spelling_finds_nothing_of_an_erased_customer(desk: Desk) -> None:
     """Envelopes of channels that were refused, texts of the store; then the files of the database."""
     contents = [CARRIERS[carrier](pack(told(PRM))).encode() for carrier in CARRIERS for pack in PACKINGS.values()]

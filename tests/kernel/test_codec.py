@@ -229,6 +229,7 @@ def test_white_space_and_comments_between_elements_are_not_minded() -> None:
     assert decode(GOOD.replace("<register", "\n <!-- one --> <register")) == decode(GOOD)
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(ANY_MESSAGE, st.data())
 def test_damaged_kernel_xml_gives_a_message_or_a_refusal_and_never_an_exception(
@@ -242,6 +243,7 @@ def test_damaged_kernel_xml_gives_a_message_or_a_refusal_and_never_an_exception(
     )
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(ANY_MESSAGE, st.data())
 def test_damaged_text_is_read_or_refused_as_a_parser_reads_or_refuses_it(

@@ -227,6 +227,7 @@ def test_when_a_message_was_rejected_is_told_by_its_changes(french: tuple[House,
     assert "rejected" in found.table.rows[-1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "question",
     [

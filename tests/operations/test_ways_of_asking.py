@@ -97,6 +97,7 @@ def test_only_beside_a_market_is_said_of_the_market(house: House, question: str)
     assert len(found.values) == sum("MeterReading" in rule["applies_to"] for rule in rules_of("be"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "question",
     [
@@ -111,6 +112,7 @@ def test_by_a_script_that_is_named_is_a_condition_and_no_grouping(house: House, 
     assert set(answers(house, question)[0].values) == wanted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "question",
     ["Which rules hold only since 2026?", "Quelles règles valent depuis 2026 ?", "Welke regels gelden pas sinds 2026?"],
@@ -260,6 +262,7 @@ def test_two_names_may_share_their_rest(house: House, question: str, folder: str
     assert found == (len(expected),) if wanted is any else set(found) == set(expected)
 
 
+@pytest.mark.thorough
 def test_what_is_written_short_is_no_smaller_condition(house: House) -> None:
     """Without is not with; an error rule is no rule of any severity; what only one market has is not all it has."""
     judging = [rule for rule in rules_of("dk") if "error_code" in rule]

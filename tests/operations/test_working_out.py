@@ -315,6 +315,7 @@ def test_a_month_without_its_year_is_the_latest_that_has_begun(
     assert (found.since, found.until) == (since, until)
 
 
+@pytest.mark.thorough
 def test_what_rules_have_is_counted_itself(house: House) -> None:
     """Different reasons, not the rules that have them; a third market is left out where it is excepted."""
     reasons = {rule["ebix"] for rule in rules_in("nl") if "ebix" in rule}
@@ -681,6 +682,7 @@ NOT_NEEDED = {
 Each would keep whoever asks waiting."""
 
 
+@pytest.mark.thorough
 def test_a_question_on_rules_imports_neither_model_nor_index_nor_store(tmp_path: Path) -> None:
     """By the command, where there is no store; so it works too where only the gateway is installed."""
     program = (

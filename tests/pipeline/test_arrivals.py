@@ -95,6 +95,7 @@ def test_of_arrivals_of_one_time_the_choice_is_the_same(database_url: str, tmp_p
     assert_equal(every_order(database_url, tmp_path, told))
 
 
+@pytest.mark.thorough
 def test_the_order_of_messages_of_one_instant_is_that_in_which_they_were_first_written(
     database_url: str, tmp_path: Path
 ) -> None:
@@ -150,6 +151,7 @@ def test_what_was_noticed_of_any_arrival_is_kept_once(database_url: str, tmp_pat
         assert desk.rows("SELECT code FROM incident ORDER BY code") == [("NOTE_COUNT",), ("NOTE_TEST",)]
 
 
+@pytest.mark.thorough
 def test_the_instant_of_a_message_may_come_from_its_header(database_url: str, tmp_path: Path) -> None:
     """An answer without a time takes that of its file: the earlier one, and its access point is judged by it."""
     one = reading(PRM, day(31), 1_000_000)
@@ -177,6 +179,7 @@ def test_what_concerns_no_access_point_is_judged_again_too(database_url: str, tm
         assert [(bool(same), state) for same, state in instants] == [(True, "accepted")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backwards", [False, True])
 def test_repeated_milestones_of_two_snapshots_read_alike(tmp_path: Path, project_root: Path, backwards: bool) -> None:
     """X12 repeats every earlier milestone: each keeps the time of the first snapshot that told it."""

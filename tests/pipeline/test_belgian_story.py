@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -68,6 +69,7 @@ def told(url: str, order: Sequence[int]) -> Meaning:
     return meaning
 
 
+@pytest.mark.thorough
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(len(STORY))))
 def test_any_order_of_belgian_messages_ends_in_the_same_eis(order: list[int]) -> None:

@@ -44,6 +44,7 @@ def in_order() -> Meaning:
     return TOLD_IN_ORDER
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(len(STORY))), cuts=st.lists(st.integers(1, len(STORY) - 1), max_size=6))
 def test_any_permutation_in_any_batches_ends_in_the_same_eis(order: list[int], cuts: list[int]) -> None:

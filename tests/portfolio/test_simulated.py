@@ -79,6 +79,7 @@ def openings(gateway: Gateway, market: str, as_of: date) -> Iterator[dict[str, s
         }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("market", CODES)
 def test_nothing_waits_that_need_not(market: str, tmp_path: Path, project_root: Path) -> None:
     """Half of the envelopes go to a former gateway. A new one gets its points as a portfolio, from which it differs in

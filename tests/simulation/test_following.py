@@ -22,6 +22,7 @@ from tests.simulation.conftest import process
 CHANGE = date(2026, 11, 17)
 
 
+@pytest.mark.thorough
 def test_a_supplier_changes_its_daily_fluxes_without_a_gap_a_double_or_a_false_alarm(
     tmp_path: Path, database_url: str
 ) -> None:

@@ -28,6 +28,7 @@ SCHEMAS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("flux", SCHEMAS)
 def test_what_the_points_of_c2_and_c4_are_told_is_valid_by_the_schema_of_the_operator(
     flux: str, tmp_path: Path, shared: Path
@@ -56,6 +57,7 @@ def test_what_the_points_of_c2_and_c4_are_told_is_valid_by_the_schema_of_the_ope
         assert statuses == {"INITIAL": 3, "ANNULE": 1, "RECTIFICATIF": 1}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [date(2025, 1, 1), date(2025, 8, 1)])
 def test_a_power_of_c4_and_an_energy_above_the_power_of_its_class_are_found(
     first: date, tmp_path: Path, database_url: str

@@ -95,6 +95,7 @@ def test_names_tell_series_without_a_gap(faultless: Path) -> None:
     assert all(sorted(found) == list(range(1, len(found) + 1)) for found in numbers.values())
 
 
+@pytest.mark.thorough
 def test_every_message_is_digested_and_stands_where_the_truth_says(faultless: Path) -> None:
     truth = {(line.member, line.position): line for line in read_truth(faultless / "truth.jsonl")}
     found = {}
@@ -125,6 +126,7 @@ def test_indexes_of_all_flows_agree(faultless: Path) -> None:
     assert all(len(set().union(*flows.values())) == 1 for flows in both)
 
 
+@pytest.mark.thorough
 def test_a_life_without_faults_is_accepted_whole_and_without_a_warning(faultless: Path, tmp_path: Path) -> None:
     database = process(faultless, f"sqlite:///{tmp_path / 'eis.db'}")
     differences = compare_truth(database, read_truth(faultless / "truth.jsonl"))

@@ -50,6 +50,7 @@ def test_every_market_has_a_simulator_that_is_found_by_its_entry_point() -> None
     assert load_simulator("xx") is None
 
 
+@pytest.mark.thorough
 @each_market
 def test_lives_without_a_fault_are_accepted_whole(market: str, tmp_path: Path) -> None:
     count = simulator(market).simulate(Scenario(30, 9, 4, daily_share=0.05), tmp_path)
@@ -58,6 +59,7 @@ def test_lives_without_a_fault_are_accepted_whole(market: str, tmp_path: Path) -
     assert_true(tmp_path)
 
 
+@pytest.mark.thorough
 @each_market
 @pytest.mark.parametrize("shuffle", [None, 3])
 def test_late_starts_and_duplicates_change_no_verdict(market: str, shuffle: int | None, tmp_path: Path) -> None:
@@ -67,6 +69,7 @@ def test_late_starts_and_duplicates_change_no_verdict(market: str, shuffle: int 
     assert_true(tmp_path, shuffle)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("market", ["be", "dk", "fr", "nl"])
 def test_each_rule_has_a_mistake_or_a_reason_why_not(market: str, project_root: Path) -> None:
     """A new rule for what the market sends needs a mistake that shows it."""
@@ -95,6 +98,7 @@ def test_every_fault_gets_the_codes_that_were_foretold(market: str, tmp_path: Pa
     assert_true(tmp_path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("path", "wrong", "told"),
     [

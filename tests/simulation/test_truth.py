@@ -41,17 +41,20 @@ def test_every_mistake_is_in_the_simulation(everything: Path) -> None:
     assert wanted - played == set()
 
 
+@pytest.mark.thorough
 def test_both_databases_say_the_same(mixed: Path, database_url: str) -> None:
     """Verdicts do not depend on where they are stored."""
     assert_true(mixed, database_url)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_arrival_in_any_order_ends_in_the_same_verdicts(mixed: Path, tmp_path: Path, seed: int) -> None:
     """Late, early, doubled: in the end only what was sent counts."""
     assert_true(mixed, f"sqlite:///{tmp_path / 'eis.db'}", shuffle=seed)
 
 
+@pytest.mark.thorough
 def test_the_other_rules_engine_says_the_same(mixed: Path, tmp_path: Path) -> None:
     """durable-rules reaches every verdict that the compiled rules reach."""
     needs_durable_rules()

@@ -113,6 +113,7 @@ def every_door(installation: Installation) -> list[Door]:
     return found
 
 
+@pytest.mark.thorough
 def test_every_route_tells_the_other_supplier_nothing(installation: Installation, marks: set[str]) -> None:
     """A session and a token with every right at sud, with the numbers and names of what is nord's."""
     walk, before = Walk(installation), installation.dump("nord")
@@ -132,6 +133,7 @@ def test_every_route_tells_the_other_supplier_nothing(installation: Installation
     assert installation.dump("nord") == before, "nothing of nord's store was touched"
 
 
+@pytest.mark.thorough
 def test_the_walk_would_find_what_is_told(installation: Installation, marks: set[str]) -> None:
     """The same doors tell nord's own people a great deal."""
     walk, told = Walk(installation), Counter[str]()
@@ -145,6 +147,7 @@ def test_the_walk_would_find_what_is_told(installation: Installation, marks: set
     assert told[PERSON] >= 2
 
 
+@pytest.mark.thorough
 def test_what_is_good_at_one_host_is_nothing_at_the_other(installation: Installation) -> None:
     """Tokens and cookies of the one at every door of the other, in both directions."""
     opened = []

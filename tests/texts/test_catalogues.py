@@ -116,6 +116,7 @@ def places(text: str) -> list[str]:
     return sorted(name.partition("|")[0] for _, name, _, _ in Formatter().parse(text) if name is not None)
 
 
+@pytest.mark.thorough
 @each
 def test_the_catalogue_has_every_text_of_the_program_and_no_other(folder: Path, language: str) -> None:
     assert updated(folder, language)[1] == []

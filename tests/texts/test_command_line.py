@@ -201,6 +201,7 @@ def left_in_english(said: tuple[str, str]) -> list[str]:
     return [line for line in lines if not DATA.fullmatch(line) and english(line)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["fr", "nl"])
 @pytest.mark.parametrize("typed", COMMANDS)
 def test_what_a_command_prints_is_told(typed: str, language: str, run: Run) -> None:
@@ -209,6 +210,7 @@ def test_what_a_command_prints_is_told(typed: str, language: str, run: Run) -> N
     assert left_in_english(said) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["fr", "nl"])
 @pytest.mark.parametrize("typed", MISTAKES)
 def test_what_cannot_be_done_is_told(typed: str, language: str, run: Run) -> None:

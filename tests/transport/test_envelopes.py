@@ -339,6 +339,7 @@ class TestReading:
             with pytest.raises(ValueError, match="closed"):
                 part.open()
 
+    @pytest.mark.thorough
     def test_an_envelope_that_nobody_closes_closes_itself(self, tmp_path: Path) -> None:
         path = tmp_path / "x.zip"
         path.write_bytes(make_zip(("z.zip", make_zip(("b.xml", b"<b/>")))))

@@ -98,6 +98,7 @@ def test_nobody_pushes_without_a_token(client: httpx.Client, channel: PushIn, he
     assert taken(channel) == []
 
 
+@pytest.mark.thorough
 def test_guesses_of_tokens_are_limited_and_valid_pushes_of_the_same_address_go_on(
     client: httpx.Client, channel: PushIn
 ) -> None:

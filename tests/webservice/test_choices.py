@@ -13,6 +13,7 @@ from energycomm.webservice.roles import Role
 from tests.webservice.conftest import Site
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("typed", "advice"),
     [

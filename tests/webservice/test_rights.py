@@ -86,6 +86,7 @@ def test_what_is_open_to_all_answers_nobody_with_a_fault(house: Site) -> None:
     assert set(answers.values()) <= {IN, SIGN_IN}
 
 
+@pytest.mark.thorough
 def test_a_method_that_is_not_in_the_table_is_none(house: Site) -> None:
     caller = Crowd(house).bearing(house.token(*Role))
     for path in {path for _, path in RIGHTS}:
@@ -95,6 +96,7 @@ def test_a_method_that_is_not_in_the_table_is_none(house: Site) -> None:
                 assert status in (404, 405), (method, path)
 
 
+@pytest.mark.thorough
 def test_who_may_not_use_a_route_is_refused_before_what_they_sent_is_read(house: Site) -> None:
     """What cannot be read would be answered with 400 or 422."""
     odd = {"content": b"{", "headers": {"Content-Type": "application/json"}}

@@ -59,8 +59,8 @@ SECTIONS = (
 )
 """In the order of the page."""
 
-COUNTED = "instructions"
-"""The section that only `--only` measures: valgrind takes fifty times as long."""
+ASIDE = ("instructions", "cluster")
+"""Sections that only `--only` measures: valgrind takes fifty times as long, and a cluster of Ray needs its package."""
 
 LONG = ("--messages", "1000000", "--judged", "1000000", "--memory", "10", "100", "1000")
 """What `--long` stands for; what is typed besides counts more."""
@@ -70,22 +70,25 @@ def arguments() -> argparse.ArgumentParser:
     """What may be asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--only", choices=SECTIONS, action="append", help=f"measure this alone; may be repeated; {COUNTED} only so"
+        "--only",
+        choices=SECTIONS,
+        action="append",
+        help=f"measure this alone; may be repeated; {' and '.join(ASIDE)} only so",
     )
-    parser.add_argument("--size", type=float, default=20, help="MB of the plain files of the whole path")
+    parser.add_argument("--size", type=float, default=10, help="MB of the plain files of the whole path")
     parser.add_argument("--counted", type=float, default=1, help="MB of the files whose instructions are counted")
-    parser.add_argument("--large", type=float, default=20, help="MB of the files that several processes share")
+    parser.add_argument("--large", type=float, default=10, help="MB of the files that several processes share")
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of them to compare")
-    parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
+    parser.add_argument("--access-points", type=int, default=150, help="of the small zips, which span six months")
     parser.add_argument("--worker-points", type=int, default=60, help="access points of each market for the workers")
     parser.add_argument("--worker-months", type=int, default=2, help="that these are simulated for, for one worker")
-    parser.add_argument("--backlog-months", type=int, default=4, help="the same for several, who wait for each other")
-    parser.add_argument("--many-points", type=int, default=2400, help="access points whose measures several share")
+    parser.add_argument("--backlog-months", type=int, default=3, help="the same for several, who wait for each other")
+    parser.add_argument("--many-points", type=int, default=1200, help="access points whose measures several share")
     parser.add_argument("--many-envelopes", type=int, default=256, help="of these measures")
     parser.add_argument("--rounds", type=int, default=1, help="the best of so many rounds counts; of workers two")
-    parser.add_argument("--messages", type=int, default=30_000, help="that the growing store gets; 1000000 takes long")
-    parser.add_argument("--judged", type=int, default=20_000, help="stored messages that are judged again")
-    parser.add_argument("--memory", type=float, nargs="+", default=[10, 30], help="MB of the files; 1000 takes long")
+    parser.add_argument("--messages", type=int, default=20_000, help="that the growing store gets; 1000000 takes long")
+    parser.add_argument("--judged", type=int, default=10_000, help="stored messages that are judged again")
+    parser.add_argument("--memory", type=float, nargs="+", default=[5, 10], help="MB of the files; 1000 takes long")
     parser.add_argument("--types", nargs="+", default=["C15", "R151"], help="of these files")
     parser.add_argument("--readings", type=int, default=6_000, help="whose size in a store is measured")
     parser.add_argument("--folder", type=Path, help="work in this empty folder, and leave what was made")
@@ -134,14 +137,14 @@ def main(typed: list[str] | None = None) -> int:
                 "rules": ("Rules alone", lambda: table(*rules_alone.compare(5000, 0.05, asked.rounds)[:2])),
                 "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
                 "browsing": ("Looking", lambda: _looking(found, asked)),
-                "desk": ("The desk", lambda: desk.compare(folder / "desk", found, asked.messages)),
+                "desk": ("The desk", lambda: desk.compare(folder / "desk", found, asked.messages, asked.rounds)),
                 "bulk": ("Judging stored messages again", lambda: bulk.compare(folder, found, asked.judged)),
                 "cluster": ("On a cluster of Ray", lambda: cluster.compare(folder / "cluster", found, asked.judged)),
                 "memory": ("Memory", lambda: _memory(folder, found, asked)),
                 "size": ("What a message takes", lambda: size.compare(folder / "size", found, asked.readings)),
             }
             for section in SECTIONS:
-                if section in (asked.only or [one for one in SECTIONS if one != COUNTED]):
+                if section in (asked.only or [one for one in SECTIONS if one not in ASIDE]):
                     _measure(section, *sections[section], typed, page=asked.page)
     return 0
 

@@ -29,7 +29,7 @@ from energycomm.webservice import tokens
 from energycomm.webservice.app import make_app
 from energycomm.webservice.roles import Role, Scope
 
-ROUNDS = 40
+ROUNDS = 20
 EACH = 40
 """Messages of an access point."""
 

@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -40,10 +39,12 @@ from energycomm.webservice import tokens
 from energycomm.webservice.app import make_app
 from energycomm.webservice.roles import Role, Scope
 
-ROUNDS: Final = 6
 SMALL: Final = 10_000
 LIVES: Final = {"FR": (70, 12), "NL": (50, 6), "BE": (50, 6)}
 """Market -> access points and months of lives that give some ten thousand messages together."""
+FEW: Final = {"FR": (30, 6), "NL": (20, 4), "BE": (20, 4)}
+"""The same for a large store of less than `LARGE` messages: they are taken in four times."""
+LARGE: Final = 100_000
 
 FAULTS: Final = {"lost-message": 0.1, "wrong-order": 0.05, "grid_operator": 0.2, "product": 0.1, "CO-E03": 0.3}
 """One mistake is frequent, so that the small store fills the page of an error code too."""
@@ -374,8 +375,8 @@ def compare(
     folder: Path,
     databases: dict[str, UrlOf],
     most: int,
-    rounds: int = ROUNDS,
-    lives: Mapping[str, tuple[int, int]] = MappingProxyType(LIVES),
+    rounds: int,
+    lives: Mapping[str, tuple[int, int]] | None = None,
 ) -> list[str]:
     """A table for each database: every page in the small store and in the large one.
 
@@ -383,10 +384,10 @@ def compare(
       folder: where the envelopes are written.
       databases: name -> fresh databases.
       most: messages of the large store.
-      rounds: calls that a figure is the mean of.
-      lives: market -> access points and months of the small store.
+      rounds: calls of each page; of CPU time the least counts, of work the mean.
+      lives: market -> access points and months of the small store; by default what its size asks for.
     """
-    files = list(_lives(folder, lives))
+    files = list(_lives(folder, lives or (LIVES if most >= LARGE else FEW)))
     lines: list[str] = []
     for name, url_of in databases.items():
         urls, numbers = [url_of(), url_of()], []

@@ -16,9 +16,9 @@ WARM = 0.2
 
 
 def milestones(most: int) -> list[int]:
-    """Numbers of stored messages to look at: 10 000, 30 000, 100 000, ... up to the most; of a small most, its half."""
-    found = [least * 10**power for power in range(4, 9) for least in (1, 3) if least * 10**power < most]
-    return [*(found or [most // 2]), most]
+    """Numbers of stored messages to look at: 10 000, 30 000, ... and the most; of a small most, a quarter of it."""
+    found = [least * 10**power for power in range(4, 9) for least in (1, 3) if least * 10**power <= most // 3]
+    return [*(found or [most // 4]), most]
 
 
 def grow(folder: Path, databases: dict[str, UrlOf], most: int) -> list[str]:

@@ -37,6 +37,8 @@ Form = Literal["number", "set", "value", "parts", "yes", "date", "state", "refus
 
 UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
 """Written by somebody who did not write the grammar; nobody develops with it."""
+VISITORS = UNSEEN.with_name("worked_visitors.jsonl")
+"""The same by two further people, asked once."""
 
 DEVELOPMENT = tuple(
     UNSEEN.with_name(f"worked_{name}.jsonl")
@@ -362,7 +364,8 @@ def _main(database: str, *options: str) -> None:
     settings: dict[str, Any] = {"database": database}
     development = "--development" in options
     likeness = Likeness.of(AssistantConfig())
-    judged = measure(Config(**settings), *(DEVELOPMENT if development else (UNSEEN,)), likeness=likeness)
+    sets = DEVELOPMENT if development else (VISITORS,) if "--visitors" in options else (UNSEEN,)
+    judged = measure(Config(**settings), *sets, likeness=likeness)
     if development:  # the unseen ones are never shown
         for question, given, well in judged:
             if not well:

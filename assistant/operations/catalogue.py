@@ -397,6 +397,8 @@ def compare_answer(catalogue: Catalogue, plan: CompareRules, language: str) -> W
     names = [rule.error_code or rule.code for rule in sides]
     if plan.same is not None:
         return _same_answer(sides, plan.same, language)
+    if plan.unlike is not None:
+        return _same_answer(sides, plan.unlike, language, denied=True)
     if plan.severer and one.judges and other.judges:
         return _severer_answer(sides, language)
     key = "compared" if differing else "compared_same"
@@ -409,8 +411,8 @@ def compare_answer(catalogue: Catalogue, plan: CompareRules, language: str) -> W
     )
 
 
-def _same_answer(sides: Sequence[Rule], field: Field, language: str) -> Worked:
-    """Whether two rules have a field in common."""
+def _same_answer(sides: Sequence[Rule], field: Field, language: str, *, denied: bool = False) -> Worked:
+    """Whether two rules have a field in common; denied, whether they have not."""
     values_ = [value_of(rule, field, language) for rule in sides]
     one, other = (value.rpartition(":")[0] if field == "file" else value for value in values_)  # not their lines
     parted = [set(filter(None, value.split(", "))) for value in (one, other)]
@@ -421,7 +423,7 @@ def _same_answer(sides: Sequence[Rule], field: Field, language: str) -> Worked:
         for rule, value in zip(sides, values_, strict=True)
     )
     return Worked(
-        sentence=f"{say(language, 'yes' if same else 'no')} {told}",
+        sentence=f"{say(language, 'no' if same is denied else 'yes')} {told}",
         proofs=tuple(rule_proof(rule) for rule in sides),
         values=(same,),
     )

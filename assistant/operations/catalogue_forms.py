@@ -43,6 +43,8 @@ def rules(slots: Slots) -> Read:
         slots.take("intent", "occurred")
     if slots.has("prefix"):
         slots.take("subject", "list")
+    if slots.has("field", "field"):
+        slots.take("thing", "finding")  # whose finding points at a field
     if at is not None:
         slots.take("stored")
     if len(markets) == 2:

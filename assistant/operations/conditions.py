@@ -183,6 +183,12 @@ def _rules_behind(slots: Slots, asking: list[Match]) -> int | None:
     return next((one.start for one in asking if any(0 <= rule.start - one.end < BESIDE for rule in named)), None)
 
 
+def of_several(slots: Slots) -> bool:
+    """Whether it is asked what several markets have, or one and not the other."""
+    markets = [one for one in slots.values("market") if one != "common"]
+    return len(markets) > 1 and (slots.has("intent", "both", "without") or slots.has("without"))
+
+
 def markets_of(slots: Slots) -> tuple[str, ...]:
     """The markets that are named; all but those that are excepted; none where all are meant."""
     named = [one for one in slots.of("market") if one.value != "all" and one.start not in slots.used]

@@ -152,12 +152,13 @@ class RuleField(Operation, tag="rule_field", frozen=True, kw_only=True):
 
 
 class CompareRules(Operation, tag="compare_rules", frozen=True, kw_only=True):
-    """What two rules say, side by side; with `same`, whether they have that field in common; with `severer`, which of
-    them rejects where the other only warns."""
+    """What two rules say, side by side; with `same`, whether they have that field in common; with `unlike`, whether
+    they differ in it; with `severer`, which of them rejects where the other only warns."""
 
     one: Code
     other: Code
     same: Field | None = None
+    unlike: Field | None = None
     severer: bool = False
 
 

@@ -118,7 +118,88 @@ def _inquired(asked: Understood) -> list[Match]:
 def _of_the_future(asked: Understood, found: list[Match]) -> bool:
     """Whether it asks what is to come: only of the validity of rules is that known."""
     of_rules = asked.has("subject", "rule") or asked.has("code")
-    return any(one.slot == "future" for one in found) and not (of_rules and not asked.has("thing"))
+    future = any(one.slot == "future" for one in found) or _WILL.search(asked.text) is not None
+    return future and not (of_rules and not asked.has("thing"))
+
+
+_WILL = re.compile(
+    r"(?i)\w(?:er|[iuû]r|dr|vr|tr|rr)(?:(?<!vr)ons-nous|(?<=evr)ons-nous|ez-vous|a-t-(?:on|ils?|elles?)|ont-(?:ils|elles))\b"
+)
+"""The French future before its subject: recevrons-nous."""
+
+
+_EXACT = ("code", "message", "point", "envelope", "request", "reference")
+"""Slots of names that tell one thing of many: what else a statement says of it restricts nothing."""
+_RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "class", "direction", "number", "not",
+                "without", "except", "only", "than")  # fmt: skip
+"""Slots of what may restrict the question behind a statement."""
+_LEAD = re.compile(
+    r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>(?:which|what|how \w+|why|since when|whether|quel|quels|"
+    r"quelle|quelles|combien|pourquoi|depuis quand|hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
+)
+"""What is told before the question word of the same sentence."""
+_TOLD_BY = frozenset((
+    "i", "we", "my", "our", "me", "us", "you", "he", "she", "je", "nous", "mon", "ma", "mes", "notre", "nos", "moi",
+    "vous", "ik", "wij", "mijn", "onze", "ons", "mij", "u", "hij", "zij",
+))  # fmt: skip
+"""Words of who tells something: my boss wants to know which."""
+_TAIL = re.compile(
+    r"(?i)(?:[,;–-]+\s+(?:and|but|because|since|so|as|et|mais|car|en|maar|want)\s+(?:i|we|my|our|je|j'|nous|on|mon|ik|wij|"
+    r"mijn|onze)\b[^?]*|[.?!]\s+(?:can|could|would|peux|peut|pouvez|pourriez|kun|kunt|zou)\b[^.?!]*\b(?:name|list|show|"
+    r"tell|give|nommer|lister|citer|montrer|donner|dire|noemen|tonen|geven|opnoemen)\b[^.?!]*)[.?!]*$"
+)
+"""What is told behind a question: and I have no idea where to look; can you name them?"""
+_BACK = frozenset((
+    "one", "ones", "them", "they", "those", "these", "it", "its", "such", "en", "ils", "elles", "celles", "ceux",
+    "leur", "leurs", "er", "ze", "die", "deze", "hun", "hiervan", "daarvan", "ervan",
+))  # fmt: skip
+"""Words that point back into a statement."""
+
+
+def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Understood | None:
+    """A question without what is told before and behind it, of which only what it names is kept.
+
+    *FR-G08 and FR-G09 are both about the power of a line. How severe are they?* asks about the two rules, whatever is
+    said of them. None where there is no such statement, or where it may restrict what is asked.
+
+    Args:
+      asked: the question, taken apart.
+      taken: takes a text apart.
+    """
+    text = _TAIL.sub("", asked.text)
+    *before, last = _SENTENCES.split(text)
+    lead = None if before else _LEAD.match(text)
+    if lead is not None and not _TOLD_BY.isdisjoint(tokens_of(lead["before"])):
+        before, last = [lead["before"]], lead["last"]
+    if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
+        return None
+    behind = taken(asked.text[len(text) :])
+    if behind is not None and any(behind.has(slot) for slot in (*_EXACT, "market", "kind", "days", "severity")):
+        return None
+    if not before:
+        return taken(last)
+    told, question = taken(" ".join(before)), taken(last)
+    if told is None or question is None:
+        return None
+    if any(one.slot not in (*_EXACT, "market") and told.word(one.start)[:1] == "§" for one in told.found):
+        return None  # a script, a setting, a code of a list
+    exact = {slot: told.values(slot) for slot in _EXACT if told.has(slot)}
+    if exact:
+        if any(question.has(slot) for slot in _EXACT):
+            return None
+        named = [
+            value if slot not in ("message", "envelope") else f"{slot} {value}"
+            for slot, values in exact.items() for value in values
+        ]  # fmt: skip
+    elif any(told.has(slot) for slot in _RESTRICTING) or not _BACK.isdisjoint(question.tokens):
+        return None
+    else:
+        places = [place for one in told.found if one.slot == "market" for place in range(one.start, one.end)]
+        named = [] if question.has("market") else [told.tokens[place] for place in dict.fromkeys(places)]
+    short = taken(" ".join((", ".join(named), last)).strip())
+    if short is not None:
+        short.language = asked.language
+    return short
 
 
 _FREEING = re.compile(
@@ -173,6 +254,8 @@ def parts_of(question: str, asked: Understood) -> tuple[str, ...]:
       question: the question.
       asked: the same, taken apart.
     """
+    if "whose" in asked.tokens:
+        return (question,)  # the rules whose class is ordering and which only warn
     parts = [part.strip(" ?") for part in _PARTS.split(question) if part and part.strip(" ?")]
     if len(parts) == 2 and _WHICH_ONES.fullmatch(parts[1]):
         return (question,)
@@ -180,7 +263,7 @@ def parts_of(question: str, asked: Understood) -> tuple[str, ...]:
     if len(parts) == 1 and len(asked.values("code")) == 2 and not together:
         halves = _JOINED.split(parts[0])
         fields = len([one for one in asked.values("field") if one != "sentence"])
-        if len(halves) == 2 and fields > 1:
+        if len(halves) == 2 and fields > 1 and " " in halves[0].strip():
             parts = halves
     return tuple(parts) if len(parts) == 2 else (question,)
 

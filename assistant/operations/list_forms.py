@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assistant.operations.conditions import bounds, markets_of, mentions
+from assistant.operations.conditions import bounds, markets_of, mentions, of_several
 from assistant.operations.family import CodeLists
 from assistant.operations.slots import Asking, Read, Slots, yes_no
 from assistant.operations.topics import MOST_WORDS
@@ -36,7 +36,7 @@ def code_lists(slots: Slots) -> Read:
     elsewhere = slots.has("thing", "envelope", "request", "ticket") and not (seen and named)
     if slots.has("code") or slots.has("unknown_code") or elsewhere:
         return None
-    if len([one for one in slots.values("market") if one != "common"]) > 1 and slots.has("intent", "both", "without"):
+    if of_several(slots):
         return None  # what several have, or one and not the other
     if slots.has("subject", "rule") and not about:
         return None  # rules about what the list is of
@@ -208,7 +208,8 @@ def _told(slots: Slots) -> tuple[str, ...]:
 def _of_code(slots: Slots, listed: str, markets: tuple[str, ...], *, about_list: bool, count: bool) -> Read:
     """What a code means, or in which lists it stands."""
     days = slots.days()
-    if about_list:
+    meant = slots.has("field", "sentence") and markets and not count
+    if about_list and not meant:
         return (CodeLists(how="where", code=listed, markets=markets),)
     if slots.has("field", "sentence", "file") and not count:
         slots.take("field", "file")

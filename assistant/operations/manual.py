@@ -183,9 +183,30 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
 
 
 def _about(known: tuple[Entry, ...], words: str, hints: str) -> list[Entry]:
-    """The entries that are about what words say: those that have most of them, the name counting twice."""
+    """The entries that are about what words say: those that have most of them, the name counting twice. Where none has
+    enough of them, one word that no entry has is left out, if one entry alone is found so."""
     wanted = plain(words).split()
     also = [one for one in plain(hints).split() if len(one) > 2 and not is_question_word(one)]
+    found = _best(known, wanted, also)
+    if found:
+        return found
+    spoken = set().union(*(_words_of(one) for one in known))
+    there = [word for word in wanted if _has(spoken, word)]
+    if len(wanted) - len(there) != 1 or not there:
+        return []
+    found = _best(known, there, also)
+    if len(there) == 1:
+        found = [one for one in found if any(_has(_words_of(one), word) for word in also)]
+    return found if len(found) == 1 else []
+
+
+def _words_of(one: Entry) -> set[str]:
+    """The words of an entry."""
+    return set(re.findall(r"[a-z0-9]+", plain(f"{one.name} {one.section} {one.about} {one.shown}".replace("_", " "))))
+
+
+def _best(known: tuple[Entry, ...], wanted: list[str], also: list[str]) -> list[Entry]:
+    """The entries that have most of some words; hints count where enough of the words are there."""
     scored = []
     for one in known:
         name = set(re.findall(r"[a-z0-9]+", plain(f"{one.name} {one.section}".replace("_", " "))))

@@ -33,6 +33,13 @@ def compare(slots: Slots) -> Read:
         slots.take("intent", "exists", "both", "why", "use", "list", "compare")
         slots.take("class")
         return (CompareRules(one=codes[0], other=codes[1], same=same),)
+    unlike = _unlike(slots)
+    if unlike is not None:
+        slots.take("intent", "compare", "exists")
+        slots.take("field")
+        slots.take("subject")
+        slots.take("topic")
+        return (CompareRules(one=codes[0], other=codes[1], unlike=unlike),)
     how = {place for one in slots.of("field", "severity") for place in range(one.start, one.end)}
     if any(one.start not in how for one in slots.of("severer")):
         slots.take("severer")
@@ -78,6 +85,14 @@ def _same(slots: Slots) -> Field | None:
     if slots.asked.word(nearest.start).startswith(("which", "what", "quel", "welk")):
         return None  # which fields are the same
     return nearest.value  # type: ignore[return-value]
+
+
+def _unlike(slots: Slots) -> Field | None:
+    """The one field of which it is asked whether two rules differ in it."""
+    fields = [one for one in slots.values("field") if one in FIELDS and one != "sentence"]
+    if len(fields) != 1 or not yes_no(slots) or not slots.has("intent", "compare"):
+        return None
+    return fields[0]
 
 
 SIDES = frozenset(("ene", "andere", "other", "former", "latter", "autre", "beide", "two", "deux", "twee"))
@@ -270,6 +285,11 @@ def _equal(slots: Slots, code: str) -> Read:
         slots.take("intent", "exists", "list")
         slots.take("subject", "script")
         return (RuleField(code=code, fields=("repair",), equals=""),)
+    if slots.values("field") == ["ebix"] and yes_no(slots) and not slots.has("intent", "list"):
+        slots.take("field", "ebix")
+        slots.take("subject", "ebix")
+        slots.take("intent", "exists")
+        return (RuleField(code=code, fields=("ebix",), equals=""),)
     return None
 
 

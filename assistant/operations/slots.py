@@ -156,10 +156,10 @@ YES_NO = frozenset(
         "geldt", "gelden", "gold", "zijn", "werd", "werden", "heeft", "kan", "mag", "staat", "staan", "kent",
         "kennen", "valt", "vallen", "kijkt", "kijken", "draagt", "dragen", "wijzen", "horen", "behoort", "behoren",
         "geeft", "geven", "berust", "berusten", "steunt", "steunen", "controleert", "controleren", "gebruikt",
-        "gebruiken", "weigert", "weigeren", "bestond", "bestonden",
+        "gebruiken", "weigert", "weigeren", "bestond", "bestonden", "verschillen", "verschilt",
     )
 )  # fmt: skip
 """First words of a question that is answered by yes or no."""
 PRONOUNS = frozenset(("il", "elle", "ils", "elles"))
 """A French question with its subject in front has one of these behind its verb: la Belgique a-t-elle."""
-VERBS = frozenset(("est", "sont", "t", "ont", "peut", "doit", "rejettent", "etait", "vise"))
+VERBS = frozenset(("est", "sont", "t", "ont", "peut", "doit", "rejettent", "etait", "vise", "different"))

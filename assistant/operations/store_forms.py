@@ -8,7 +8,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import markets_of, rules_asked, rules_counted
+from assistant.operations.conditions import markets_of, of_several, rules_asked, rules_counted
 from assistant.operations.family import (
     Plan,
     PointLife,
@@ -309,11 +309,18 @@ def request_life(slots: Slots) -> Read:
     slots.take("intent", "why", "when", "since", "state", "life", "list", "exists", "today", "last", "occurred")
     slots.take("field", "sentence", "ebix", "validity")
     slots.take("subject", "code", "ebix")
+    if slots.has("group", "code"):
+        slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in ENDING}
     slots.take("group", "code", "state")
     slots.take("thing", "access_point")
     return (RequestLife(reference=reference, equals=is_),)
 
 
+ENDING = frozenset((
+    "reponse", "answer", "response", "antwoord", "cloturee", "cloture", "cloturees", "closed", "close", "afgesloten",
+    "ended", "finished", "terminee", "beeindigd", "geeindigd",
+))  # fmt: skip
+"""Words for the end of a request, where its code is asked for."""
 AT_LAST = frozenset(("finally", "eventually", "ultimately", "finalement", "uiteindelijk", "ondertussen", "meanwhile"))
 """Words for the state that something has now."""
 
@@ -343,6 +350,8 @@ def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
     if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
         return None
+    if of_several(slots) and any(one.value != "message" for one in slots.of("list")):
+        return None  # what is in the list of one market and not in that of another
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing) or _of_a_rule(slots) or _of_refusing_rules(slots):
@@ -358,6 +367,7 @@ def stored(slots: Slots) -> Read:
         return None
     if unknown:
         return _unknown_rule(slots, unknown[0])
+    coded = slots.has("field", "error_code")  # warnings have error codes too
     codes = slots.take("code")
     if len(codes) > 1:
         return None
@@ -370,6 +380,7 @@ def stored(slots: Slots) -> Read:
     if prefix:
         _take_beside_prefix(slots)
     least, most = _bounds(slots, by)
+    every = bool(codes) or bool(prefix) or thing == "finding" or (how == "top" and coded)
     plan = Stored(
         thing=thing,
         how=how,  # type: ignore[arg-type]
@@ -380,7 +391,7 @@ def stored(slots: Slots) -> Read:
         types=tuple(events or slots.take("type")),
         code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=_severity(slots, how, by, every=bool(codes) or bool(prefix) or thing == "finding"),  # type: ignore[arg-type]
+        severity=_severity(slots, how, by, every=every),  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
         late=thing in ("request", "freed") and bool(slots.take("late")),
@@ -497,6 +508,10 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
         slots.take("field", "repair")
         slots.take("repair")
         return "freed", True
+    first = {one: slots.asked.at("thing", one) for one in ("finding", "message")}
+    if "finding" in things and first["finding"] < first["message"] < 10_000 and slots.has("intent", "count"):
+        slots.take("thing", "message", "finding")
+        return "finding", True  # the number of findings on messages
     for one in ("ticket", "notification", "acknowledgement", "incident", "request", "envelope"):
         of_envelope = one == "envelope" and slots.has("envelope") and (slots.has("kind") or "message" in things)
         if one in things and not of_envelope:
@@ -624,7 +639,8 @@ def _points_counted(slots: Slots) -> bool:
     """Whether access points are counted by what their messages are: how many points have a rejected message."""
     counts = slots.of("intent", "count")
     points = slots.of("thing", "access_point")
-    listed = [] if slots.has("thing", "message") else slots.of("intent", "list")
+    messages = slots.of("thing", "message")
+    listed = [one for one in slots.of("intent", "list") if not any(said.start < one.start for said in messages)]
     near = any(0 <= point.start - one.end <= 1 for point in points for one in (*counts, *listed))
     if not near or slots.has("number_is") or slots.has("point"):
         return False
@@ -779,6 +795,8 @@ def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | N
     refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
     told = [one for one in slots.of("severity") if one.start not in refused]
     slots.mark(told[:1])
+    if told and by is not None:
+        slots.take("only")
     slots.mark(one for one in slots.of("field", "severity") if told and one.end == told[0].start)
     named = told[0].value if told else None
     if by not in ("code", "rule", "class") or every:

@@ -13,7 +13,17 @@ from typing import Any
 
 import pytest
 
-from assistant.evaluation.worked import DEVELOPMENT, UNSEEN, Given, Question, catalogue, measure, questions, right
+from assistant.evaluation.worked import (
+    DEVELOPMENT,
+    UNSEEN,
+    VISITORS,
+    Given,
+    Question,
+    catalogue,
+    measure,
+    questions,
+    right,
+)
 from assistant.operations.house import House
 from energycomm.config import Config
 from energycomm.eis.database import opened
@@ -45,16 +55,17 @@ def store(project_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     connection.close()
 
 
+@pytest.mark.parametrize("path", [UNSEEN, VISITORS], ids=["unseen", "visitors"])
 def test_there_are_150_questions_of_every_kind_in_three_languages(
-    known: sqlite3.Connection, store: sqlite3.Connection
+    path: Path, known: sqlite3.Connection, store: sqlite3.Connection
 ) -> None:
-    asked = list(questions(UNSEEN, known, store))
+    asked = list(questions(path, known, store))
     assert len(asked) == len({one.text for one in asked}) == 150
     assert set(Counter(one.language for one in asked)) == {"en", "fr", "nl"}
     assert Counter(one.kind for one in asked)["refusal"] >= 20
 
 
-@pytest.mark.parametrize("path", [UNSEEN, RETIRED], ids=["unseen", "retired"])
+@pytest.mark.parametrize("path", [UNSEEN, VISITORS, RETIRED], ids=["unseen", "visitors", "retired"])
 def test_every_question_has_gold_and_those_to_refuse_have_none(
     path: Path, known: sqlite3.Connection, store: sqlite3.Connection
 ) -> None:

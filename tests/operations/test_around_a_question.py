@@ -1,0 +1,147 @@
+"""What people tell around a question is no part of it, and what changes its meaning is never left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import SecretStr
+
+from assistant.operations import house as houses
+from assistant.operations.family import Plan, RuleFilter, Rules, Stored
+from assistant.operations.house import House
+from assistant.operations.worked import Worked
+from energycomm.config import Config
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """The shipped rules and documentation, and no store."""
+    settings: dict[str, Any] = {"database": SecretStr(f"sqlite:///{tmp_path_factory.mktemp('house') / 'none.db'}")}
+    return House(Config(rules=ROOT / "rules", **settings), docs=ROOT / "docs")
+
+
+@pytest.fixture(scope="module")
+def ask(house: House) -> Callable[[str], Worked]:
+    def asked(question: str) -> Worked:
+        reply = house.reply(question)
+        assert reply is not None, f"{question}: {house.plan(question)}"
+        return reply.answers[0]
+
+    return asked
+
+
+def rule(error_code: str) -> dict[str, Any]:
+    """A rule as its file has it."""
+    for file in sorted((ROOT / "rules").glob("*/*.yaml")):
+        for one in yaml.safe_load(file.read_text("utf-8")).get("rules", ()):
+            if one.get("error_code") == error_code:
+                return {"severity": "error", **one}  # errors do not say so
+    raise AssertionError(error_code)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "We had a long morning at the desk. How severe is FR-G08?",
+        "My boss wants to hear from me how severe FR-G08 is, and I have no idea where to look.",
+        "FR-G08 keeps coming back on invoices of a colleague. How severe is it?",
+    ],
+)
+def test_what_is_told_around_a_question_is_left_out(ask: Callable[[str], Worked], question: str) -> None:
+    assert rule("FR-G08")["severity"] in ask(question).sentence
+
+
+def test_two_rules_of_a_statement_are_compared(ask: Callable[[str], Worked]) -> None:
+    found = ask("FR-G08 and FR-G09 are both about the power on a grid fee line. How severe is each of the two?")
+    assert all(f"({rule(one)['severity']})" in found.sentence for one in ("FR-G08", "FR-G09"))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "I noticed that not every rule has an error code. How many rules are without one?",
+        "I'd like to tell you about warnings. How many of them are there among the rules of Belgium?",
+        "I'm about to paint drop-repeated-register - for which rules is it?",
+    ],
+)
+def test_a_statement_that_the_question_needs_is_not_left_out(house: House, question: str) -> None:
+    reply = house.reply(question)
+    told = "" if reply is None else " ".join(one.sentence for one in reply.answers)
+    everything = sum(
+        len(yaml.safe_load(file.read_text("utf-8")).get("rules", ())) for file in ROOT.glob("rules/*/*.yaml")
+    )
+    assert str(everything) not in told
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "other", "field"),
+    [
+        ("Do FR-R03 and FR-R04 differ in severity?", "FR-R03", "FR-R04", "severity"),
+        ("Verschillen BE-P15 en NL-P16 in ernst?", "BE-P15", "NL-P16", "severity"),
+    ],
+)
+def test_two_rules_differ_in_a_field_or_do_not(
+    ask: Callable[[str], Worked], question: str, one: str, other: str, field: str
+) -> None:
+    differ = rule(one)[field] != rule(other)[field]
+    assert ask(question).sentence.split(".")[0] in (("Yes", "Ja") if differ else ("No", "Nee"))
+
+
+@pytest.mark.parametrize("code", ["FR-P08", "FR-M05"])
+def test_a_rule_has_an_ebix_reason_or_none(ask: Callable[[str], Worked], code: str) -> None:
+    assert ask(f"Does {code} have an ebIX reason?").sentence.startswith("Yes" if rule(code).get("ebix") else "No")
+
+
+def test_codes_of_one_list_that_another_lacks_are_those_of_the_files(ask: Callable[[str], Worked]) -> None:
+    lists = {
+        folder: {
+            line.split(",")[1]
+            for line in (ROOT / f"rules/{folder}/codes.csv").read_text("utf-8").splitlines()
+            if line.startswith("rejection,")
+        }
+        for folder in ("be", "dk")
+    }
+    assert all(lists.values())
+    found = ask("Which rejection codes are in the Belgian rejection list and missing from the Danish?")
+    assert set(found.values) == lists["be"] - lists["dk"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Our batch script has to notice that the database is unreachable. What exit code stands for that?", "4"),
+        ("Op welke poort luistert de webdienst als je er zelf niets voor instelt?", "8080"),
+        ("On which port does the web service listen when nothing is configured?", "8080"),
+    ],
+)
+def test_the_documentation_is_found_with_one_word_that_it_does_not_have(
+    ask: Callable[[str], Worked], question: str, said: str
+) -> None:
+    assert said in ask(question).sentence
+
+
+def test_an_order_in_a_story_is_still_none(house: House) -> None:
+    assert house.reply("Combien de messages recevrons-nous en 2027 ?") is None
+    assert house.reply("What is the fine for a grid operator that breaks FR-V05?") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "plan"),
+    [
+        ("How many of my rules are without a script?", Rules(how="count")),
+        ("Combien de minutes un analyste met-il ?", Stored(thing="message")),
+        ("Which warnings are the most frequent?", Stored(thing="message", how="top", by="code", severity="error")),
+        ("What is DMREC?", Rules(where=RuleFilter(markets=("FR",)))),
+        ("AccessPointData: dump the rules", Rules(where=RuleFilter(severity="warning"))),
+    ],
+)
+def test_a_guess_that_says_less_than_the_question_is_none(house: House, question: str, plan: Plan) -> None:
+    asked = house.read(question).asked
+    assert asked is not None
+    assert houses._says_less(plan, asked)

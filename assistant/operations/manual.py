@@ -184,7 +184,7 @@ def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | 
 
 def _about(known: tuple[Entry, ...], words: str, hints: str) -> list[Entry]:
     """The entries that are about what words say: those that have most of them, the name counting twice. Where none has
-    enough of them, one word that no entry has is left out, if one entry alone is found so."""
+    enough of them, one word that no entry has is left out, if one entry alone is found so and its name has a word."""
     wanted = plain(words).split()
     also = [one for one in plain(hints).split() if len(one) > 2 and not is_question_word(one)]
     found = _best(known, wanted, also)
@@ -197,6 +197,8 @@ def _about(known: tuple[Entry, ...], words: str, hints: str) -> list[Entry]:
     found = _best(known, there, also)
     if len(there) == 1:
         found = [one for one in found if any(_has(_words_of(one), word) for word in also)]
+    named = {one.name: set(re.findall(r"[a-z]+", plain(one.name))) for one in found}
+    found = [one for one in found if not named[one.name] or any(_has(named[one.name], word) for word in there)]
     return found if len(found) == 1 else []
 
 

@@ -46,7 +46,7 @@ def of_rule(code: str, name: str) -> str:
     ("question", "code", "field"),
     [
         ("When FR-R14 pops up on the dashboard again, which class of error is that?", "FR-R14", "error_class"),
-        ("Mijn leidinggevende vroeg het vanochtend nog: welke foutklasse heeft BE-R05?", "BE-R05", "error_class"),
+        ("BE-R05 alweer op het scherm vanmorgen, welke klasse van fout zou dat zijn", "BE-R05", "error_class"),
     ],
 )
 def test_what_is_said_around_a_question_is_left_out_and_the_known_question_told(

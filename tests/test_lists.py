@@ -127,6 +127,7 @@ def test_messages_are_sorted_by_a_column(run: Any) -> None:
     assert column(0, f"--sort -effective --access-point {POINTS[0]}")[0] == "5"
 
 
+@pytest.mark.thorough
 def test_pages_of_a_sorted_list_make_up_the_whole(run: Any) -> None:
     for sort in ("state", "-kind", "received", "-market"):
         whole = [one["id"] for one in json.loads(run(f"message list --json --sort {sort}"))["messages"]]

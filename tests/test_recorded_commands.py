@@ -231,6 +231,7 @@ ASKED = (
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_line_says_what_was_asked(engine: Engine) -> None:
     for typed, _, _ in ASKED:
         cli.main(typed.split())

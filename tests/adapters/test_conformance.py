@@ -323,6 +323,7 @@ class _NamesNothing(Faulty):
     zone = "Europe/Strelsau"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("faulty", "failing"),
     [

@@ -92,6 +92,7 @@ def test_every_particular_of_a_table_is_one_that_a_message_bears(adapter: Adapte
     assert {label for label, _ in rows} <= {document.label for document in ledger.documents}
 
 
+@pytest.mark.thorough
 def test_what_a_person_knows_of_a_c15_is_what_is_measured() -> None:
     """By hand, from the guide of the flux."""
     document = _document(_french(), "C15")

@@ -104,6 +104,7 @@ def test_a_draft_refuses_what_the_schema_does_with_the_place(draft: Draft) -> No
     assert adapter_of(draft).explain("Dispatch", BytesIO(FIRST.read_bytes()), "x.xml", 1) == []
 
 
+@pytest.mark.thorough
 def test_the_rules_of_a_draft_are_all_right(draft: Draft, tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     shutil.copytree(ROOT / "rules", rules, ignore=shutil.ignore_patterns("__pycache__"))

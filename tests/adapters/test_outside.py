@@ -140,6 +140,7 @@ def test_what_has_to_be_refused_stands_in_a_folder_of_its_own(outside: Outside) 
     assert {one["of"]: one["outcome"] for one in found} == {"letter.xml": "passed", "good.xml": "failed"}
 
 
+@pytest.mark.thorough
 def test_two_packages_of_one_market_are_refused_with_both_names(outside: Outside) -> None:
     outside.install(FICTIVE / "ruritania", FICTIVE / "pyproject.toml")
     drafted(outside)

@@ -234,6 +234,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(whole=JSON, seed=st.integers(0, 2**32))
 def test_a_small_document_is_decoded_as_it_is_read_piece_by_piece(whole: Any, seed: int) -> None:

@@ -69,6 +69,7 @@ def one_backup(folder: Path = Path("backups")) -> Path:
     return found.folder
 
 
+@pytest.mark.thorough
 def test_what_the_disk_held_comes_back(
     desk: Desk, elsewhere: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,6 +248,7 @@ def test_backups_are_named_by_their_instant() -> None:
     assert name_of(instant(1_774_922_400_000_001)) == "2026-03-31T020000.000001Z"
 
 
+@pytest.mark.thorough
 def test_keys_are_in_no_backup(
     desk: Desk, elsewhere: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,6 +48,7 @@ def test_every_table_of_the_whole_path_is_printed(capsys: pytest.CaptureFixture[
     assert len(stages[0]) == 2 + len(STAGES)
 
 
+@pytest.mark.thorough
 def test_the_run_counts_the_messages_of_the_measured_file_alone(tmp_path: Path) -> None:
     material = flat(tmp_path / "r151", "R151", 20_000)
     run = process(material, sqlite_urls(tmp_path)(), stages=True)
@@ -215,6 +216,7 @@ def test_looking_is_measured_at_each_size(postgres: PostgresServer) -> None:
     assert [row[0] for row in cells(lines[between + 1 :])] == list(browsing.PAGES)
 
 
+@pytest.mark.thorough
 def test_every_question_is_asked_of_a_store_that_holds_what_it_asks_for(postgres: PostgresServer) -> None:
     now = micros(datetime.now(UTC))
     with opened(postgres.url(postgres.create_database())) as engine:

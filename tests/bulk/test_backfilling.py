@@ -308,6 +308,7 @@ def test_wrong_values_are_refused(
     assert "Traceback" not in err
 
 
+@pytest.mark.thorough
 def test_a_run_that_judges_is_no_backfill(tmp_path: Path, asked: BackfillQuestion, project_root: Path) -> None:
     desk = filled(tmp_path, 1)
     with judged_again(

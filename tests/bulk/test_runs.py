@@ -273,6 +273,7 @@ def filled(tmp_path: Path, points: int = 12) -> Desk:
     return desk
 
 
+@pytest.mark.thorough
 def test_no_bucket_is_judged_twice(tmp_path: Path, asked: Question) -> None:
     """Workers that are lost now and then, and a run that ends in between: the rest is judged, with the same answer."""
     desk = filled(tmp_path)

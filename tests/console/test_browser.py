@@ -84,6 +84,7 @@ def test_a_message_is_edited_with_a_check_before_it_is_saved(page: Any, lite: Si
     assert state_of(lite, WRONG[0]) == "rejected"
 
 
+@pytest.mark.thorough
 def test_what_was_typed_outlives_a_session_that_ends_meanwhile(page: Any, lite: Site) -> None:
     """It is there again after the sign-in, and gone when it was saved."""
     number = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0], codes=(CODE,))).messages[0].id
@@ -111,6 +112,7 @@ def posts(page: Any) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_refused_edit_is_reloaded_and_come_back_to_with_what_was_typed(page: Any, lite: Site) -> None:
     """Neither sends the form again, and the browser has nothing to ask."""
     number = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0], codes=(CODE,))).messages[0].id
@@ -171,6 +173,7 @@ def test_a_saved_edit_is_stored_once_whoever_goes_back_to_it(page: Any, lite: Si
     assert [one.version for one in versions if one.version > 1] == [2]
 
 
+@pytest.mark.thorough
 def test_the_answer_to_a_form_is_no_dead_end(page: Any) -> None:
     """A page that only a form leads to: reloaded, and come back to, it is the page of the form."""
     page.goto(f"/messages?code={CODE}")
@@ -210,6 +213,7 @@ def ticket_of(site: Site) -> int:
     return number
 
 
+@pytest.mark.thorough
 def test_a_note_for_a_ticket_outlives_a_session_that_ends_and_overwrites_nothing(page: Any, lite: Site) -> None:
     """What a colleague changed meanwhile stays; a draft is what was typed, not the form."""
     number = ticket_of(lite)
@@ -230,6 +234,7 @@ def test_a_note_for_a_ticket_outlives_a_session_that_ends_and_overwrites_nothing
     assert [(one.state, one.owner) for one in tickets(lite.store)] == [("waiting", "ben")]
 
 
+@pytest.mark.thorough
 def test_a_form_that_is_sent_twice_is_done_once(page: Any, lite: Site) -> None:
     """By a double click, and by going back to it and sending it again."""
     number = ticket_of(lite)
@@ -253,6 +258,7 @@ def test_a_form_that_is_sent_twice_is_done_once(page: Any, lite: Site) -> None:
     assert page.locator("form.stack button").is_enabled()
 
 
+@pytest.mark.thorough
 def test_back_leads_past_the_sign_in(page: Any, lite: Site) -> None:
     """Who is signed in is not asked again: not on the way back, and not in another tab."""
     page.goto("/tickets")
@@ -271,6 +277,7 @@ def test_back_leads_past_the_sign_in(page: Any, lite: Site) -> None:
     page.wait_for_url("**/login?then=/tickets")
 
 
+@pytest.mark.thorough
 def test_the_search_suggests_while_one_types(page: Any) -> None:
     """By keyboard alone: a mistyped access point, the suggestion chosen, opened; Escape puts suggestions away."""
     page.keyboard.press("/")
@@ -289,6 +296,7 @@ def test_the_search_suggests_while_one_types(page: Any) -> None:
     page.wait_for_url(f"**/access-points/FR/{ODD}")
 
 
+@pytest.mark.thorough
 def test_keys_lead_everywhere(page: Any) -> None:
     """Search, pages, rows, the list of keys; the first Tab leads to the skip link."""
     page.keyboard.press("Tab")
@@ -323,6 +331,7 @@ def look_again(page: Any) -> None:
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
+@pytest.mark.thorough
 def test_today_renews_itself_while_nobody_works_in_it(page: Any, lite: Site) -> None:
     page.goto("/")
     statuses = renewals(page)
@@ -352,6 +361,7 @@ def test_today_renews_itself_while_nobody_works_in_it(page: Any, lite: Site) -> 
     assert statuses.count(304) == 1
 
 
+@pytest.mark.thorough
 def test_a_list_is_sorted_by_its_head(page: Any) -> None:
     page.goto("/messages")
     head = page.get_by_role("columnheader", name="Kind")

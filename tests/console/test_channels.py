@@ -109,6 +109,7 @@ def test_the_front_page_counts_the_alarms(office: Site) -> None:
     assert "Alarms" not in oscar.get("/").text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("language", "before"), [("fr", "le système dit"), ("nl", "het systeem zegt")])
 def test_what_a_system_says_is_set_apart_for_who_reads_another_language(
     office: Site, language: str, before: str

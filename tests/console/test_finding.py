@@ -156,6 +156,7 @@ def test_nothing_found_says_what_was_searched(look: Look) -> None:
     assert {"access point", "contract", "meter", "customer", "request", "file", "ticket", "code"} <= set(found.searched)
 
 
+@pytest.mark.thorough
 def test_signs_of_every_sort_break_nothing(look: Look) -> None:
     for typed in (
         "%%%",

@@ -50,6 +50,7 @@ def plain(html: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
 
 
+@pytest.mark.thorough
 def test_the_front_page_says_what_came_in_and_why_messages_are_stuck(site: Site) -> None:
     """On both databases; the counts come from the tallies."""
     words = plain(Visitor(site, Role.CONSULTANT).get("/").text)
@@ -155,6 +156,7 @@ def test_groups_that_have_to_be_analysed_are_analysed_in_the_background(anna: Vi
     assert "grid operator" in words or "our rules" in words
 
 
+@pytest.mark.thorough
 def test_days_are_those_of_the_market_wherever_the_house_is(
     arrived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

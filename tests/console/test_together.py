@@ -114,6 +114,7 @@ def test_a_message_that_was_given_away_is_not_given_to_somebody_else_unseen(site
     assert "dirk" in words(ben.get(path))
 
 
+@pytest.mark.thorough
 def test_rows_that_changed_after_they_were_tried_are_left_alone_and_told(site: Site) -> None:
     anna, ben = two(site)
     ids = [one.id for one in list_messages(site.store.engine, MessageFilter(codes=(CODE,))).messages]

@@ -92,6 +92,7 @@ def test_only_the_histories_of_a_slice_are_held(
     assert 8 <= held.most <= 2 * 3 * 16
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_slices")
 def test_slices_come_to_the_same_as_all_at_once(database_url: str, script: LoadedScript) -> None:
     desk = spoilt(database_url, 20)

@@ -125,6 +125,7 @@ def test_what_a_host_cannot_reach_is_left_to_another_one(postgres: PostgresServe
     postgres.drop_database(name)
 
 
+@pytest.mark.thorough
 def test_an_alarm_ends_when_another_worker_has_led_for_longer_than_it_would_fail(postgres: PostgresServer) -> None:
     """Until then nobody knows whether the channel works for the other one."""
     name = postgres.create_database()

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import pytest
 import typer
 import yaml
 
@@ -40,6 +41,7 @@ def test_an_unknown_command_would_be_found() -> None:
     assert unknown(["eis", "bakcup"]) == ["eis", "bakcup"]
 
 
+@pytest.mark.thorough
 def test_every_unit_starts_a_command_that_there_is(project_root: Path) -> None:
     for unit in units(project_root, "service"):
         text = unit.read_text("utf-8")
@@ -82,6 +84,7 @@ def instructions(project_root: Path) -> list[tuple[str, str]]:
     return [(name, " ".join(rest.split())) for name, _, rest in lines]
 
 
+@pytest.mark.thorough
 def test_every_service_of_the_compose_file_starts_a_command_that_there_is(project_root: Path) -> None:
     content = yaml.safe_load((project_root / "deploy" / "compose.yaml").read_text("utf-8"))
     ours = {name: one for name, one in content["services"].items() if "build" in one}

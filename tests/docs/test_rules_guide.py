@@ -18,6 +18,7 @@ def guide(project_root: Path) -> str:
     return (project_root / "rules" / "README.md").read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_the_list_of_predicates_is_that_of_the_engine(guide: str, project_root: Path) -> None:
     table = guide.split("\n## Predicates\n")[1]
     told = re.findall(r"^\| `(\w+)\(([^)]*)\)` \|", table, re.MULTILINE)

@@ -311,6 +311,7 @@ def test_nothing_is_appended_to_an_audit_whose_head_does_not_fit(store: Store, u
     assert len(lines(store.engine)) == 10
 
 
+@pytest.mark.thorough
 def test_lines_of_an_older_store_are_chained_in_the_order_of_their_time(
     empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,7 @@ def test_every_table_has_its_ids_after_an_upgrade(empty: Engine) -> None:
         assert set(inspect(empty).get_sequence_names()) == {sequence.name for sequence in tables.SEQUENCES}
 
 
+@pytest.mark.thorough
 def test_an_upgrade_says_where_it_came_from_and_a_second_has_nothing_to_do(empty: Engine) -> None:
     assert migrations.status(empty) == (None, migrations.HEAD, "empty")
     assert migrations.upgrade(empty) == (None, migrations.HEAD)
@@ -103,6 +104,7 @@ def test_the_newest_script_is_the_revision_the_program_works_with() -> None:
     assert migrations.revisions()[0] == migrations.head()
 
 
+@pytest.mark.thorough
 def test_processes_that_upgrade_at_once_wait_for_one_another(empty_url: str) -> None:
     results: list[object] = []
 
@@ -144,6 +146,7 @@ def test_writing_to_a_database_without_tables_says_the_same(empty: Engine) -> No
         tx.known_identities([b"a" * 16])
 
 
+@pytest.mark.thorough
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(empty: Engine) -> None:
     migrations.upgrade(empty)
     with writing(empty) as connection:
@@ -192,6 +195,7 @@ def test_what_was_stored_before_there_were_tallies_is_counted(empty: Engine, mon
     assert (code.name, code.messages, code.occurrences, code.ever) == ("FR-R03", 1, 2, 3)
 
 
+@pytest.mark.thorough
 def test_sessions_of_a_filled_store_are_bound_to_their_tokens(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that a token began ends with it from then on; sign-ins that were under way are begun anew."""
     with monkeypatch.context() as patched:
@@ -229,6 +233,7 @@ def test_sessions_of_a_filled_store_are_bound_to_their_tokens(empty: Engine, mon
         assert connection.execute(text("SELECT count(*) FROM api_token WHERE made_with IS NULL")).scalar() == 2
 
 
+@pytest.mark.thorough
 def test_states_of_a_filled_store_hold_what_was_stated_by_name(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The state of before had one place for each fact; nothing but the form changes, in checkpoints too."""
     with monkeypatch.context() as patched:
@@ -428,6 +433,7 @@ def test_a_filled_store_of_before_stays_plain_and_can_be_encrypted(
     assert open_raw(empty, sha256).read() == b"plain raw"
 
 
+@pytest.mark.thorough
 def test_a_filled_store_is_partitioned_in_place_or_left_as_it_was(
     empty: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -507,6 +513,7 @@ def test_a_filled_store_is_followed_from_its_first_export_on(empty: Engine, monk
     assert logged == [(1, "delete"), (2, "insert")]
 
 
+@pytest.mark.thorough
 def test_requests_that_were_sent_before_batches_went_out_alone(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A filled table of requests takes the new column on both databases; what was sent keeps every value."""
     with monkeypatch.context() as patched:
@@ -531,6 +538,7 @@ def test_requests_that_were_sent_before_batches_went_out_alone(empty: Engine, mo
     assert rows == [("r1", "sent", 1, None), ("r2", "sent", 1, None)]
 
 
+@pytest.mark.thorough
 def test_a_curve_of_before_keeps_its_values_and_tells_no_product(
     empty: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -555,6 +563,7 @@ def test_a_curve_of_before_keeps_its_values_and_tells_no_product(
     assert rows == [(9, "W", "consumption", "current", None, None)]
 
 
+@pytest.mark.thorough
 def test_what_came_before_there_were_acknowledgements_is_owed_none(
     empty: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -590,6 +599,7 @@ def test_what_came_before_there_were_acknowledgements_is_owed_none(
         ]
 
 
+@pytest.mark.thorough
 def test_warnings_of_a_filled_store_are_counted_apart(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """One code refused a message twice and warned of two, one of them formerly; another code only warned."""
     with monkeypatch.context() as patched:
@@ -640,6 +650,7 @@ def test_warnings_of_a_filled_store_are_counted_apart(empty: Engine, monkeypatch
         assert tallies.rule_frequencies(connection, "warning")["B"].messages == 0
 
 
+@pytest.mark.thorough
 def test_envelopes_that_waited_before_there_were_claims_are_claimed(
     empty: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -659,6 +670,7 @@ def test_envelopes_that_waited_before_there_were_claims_are_claimed(
     assert claimed == [[(2, 2)], [(3, 1)], []]
 
 
+@pytest.mark.thorough
 def test_people_of_a_filled_store_keep_views(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table begins empty; who was signed in stays so."""
     with monkeypatch.context() as patched:
@@ -678,6 +690,7 @@ def test_people_of_a_filled_store_keep_views(empty: Engine, monkeypatch: pytest.
         assert connection.execute(text("SELECT person FROM web_session")).scalars().all() == ["anna"]
 
 
+@pytest.mark.thorough
 def test_references_of_a_filled_store_are_found_by_what_follows_their_point(
     empty: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -813,6 +826,7 @@ def _parts(empty: Engine) -> list[object]:
     return [parts_of(one) for one in rows]
 
 
+@pytest.mark.thorough
 def test_rows_of_a_filled_store_cost_less_and_say_the_same(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes of state and findings keep every value; what is tallied and logged goes on. Parts are written as arrays
     by a run that may end early, and nobody who follows the store is told of it."""
@@ -846,6 +860,7 @@ def test_rows_of_a_filled_store_cost_less_and_say_the_same(empty: Engine, monkey
     assert after[2] != before[2]
 
 
+@pytest.mark.thorough
 def test_first_verdicts_of_a_filled_store_keep_their_rows(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was accepted before has its row, what is accepted since then says so itself; both are changes. New rows are
     logged once, whether one by one or together."""

@@ -143,6 +143,7 @@ def test_a_damaged_row_stays_as_it_is_and_the_others_are_encrypted(engine: Engin
     assert found.rows["kernel_message"] == {"1": 1, "2": 4}
 
 
+@pytest.mark.thorough
 def test_what_others_write_meanwhile_is_encrypted_too(engine: Engine, store: Store) -> None:
     """A writer goes on through the switch and the run; afterwards nothing is in plain and nothing is lost."""
     fill(store, 300)

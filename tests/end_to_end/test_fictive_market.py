@@ -100,6 +100,7 @@ def test_what_the_market_would_refuse_is_refused_first(places: Place) -> None:
     assert places("request", "submit", unknown, "--json").json[0]["refusals"][0]["code"] == "OUT_NOT_BUILT"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("ruritania")
 def test_a_plea_is_owed_an_answer_until_it_is_given(places: Place) -> None:
     """Q-1 is late, Q-2 has time, Q-3 was taken back by Q-4; the times of Prague."""

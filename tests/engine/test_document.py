@@ -34,6 +34,7 @@ class Links(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("which", ["small", "shipped"])
 def test_every_link_of_the_page_leads_somewhere(which: str, request: pytest.FixtureRequest) -> None:
     page = Links()

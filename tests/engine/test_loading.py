@@ -409,5 +409,6 @@ def test_a_rule_added_to_a_file_takes_effect_without_touching_code(tmp_path: Pat
     assert [finding.error_code for finding in verdict.findings] == ["FR-C02"]
 
 
+@pytest.mark.thorough
 def test_the_shipped_rules_are_right(project_root: Path) -> None:
     assert [str(problem) for problem in read_catalogue(project_root / "rules")[1]] == []

@@ -351,6 +351,7 @@ def test_the_search_opens_what_is_packed_without_the_program(dictionary: int | N
     assert list(inside(b"plain")) == [b"plain"]
 
 
+@pytest.mark.thorough
 def test_archives_are_written_anew_and_come_back_without_the_customer(french: Place) -> None:
     ended(french)
     assert french("eis", "archive", "write", "2026-10").code == 0

@@ -52,6 +52,7 @@ def test_the_evidence_says_who_when_why_what_went_and_what_stays_by_which_law(de
     assert len(proved(desk).runs) == 1, "a run that found nothing is no evidence"
 
 
+@pytest.mark.thorough
 def test_runs_that_were_cut_off_are_told_by_the_one_that_ends(desk: Desk) -> None:
     """What each of them took out is counted in the transaction that took it, so nothing is told twice or not at all."""
     met = set[str]()

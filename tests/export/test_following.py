@@ -78,6 +78,7 @@ def test_following_a_store_ends_with_what_the_store_has(order: list[int], cuts: 
         follow(desk, order, cuts, read)
 
 
+@pytest.mark.thorough
 def test_following_a_store_message_by_message_on_both_databases(database_url: str) -> None:
     """Read after each: a late reading lets a later one be rejected, which is taken back; a correction, a late exit."""
     desk = Desk(database_url)
@@ -104,6 +105,7 @@ def follow(desk: Desk, order: list[int], cuts: list[int], read: int) -> set[str]
     return done
 
 
+@pytest.mark.thorough
 def test_following_while_two_others_write(postgres_url: str) -> None:
     """Each writer tells the life of a point of its own; the reader does not wait for them."""
     desk = Desk(postgres_url)
@@ -175,6 +177,7 @@ def test_filters_choose_by_day_point_market_and_segment(database_url: str) -> No
     assert len(taken(desk, "supply", last=day(-1).date())[0]) == 0
 
 
+@pytest.mark.thorough
 def test_a_transaction_that_commits_late_is_not_lost(postgres_url: str) -> None:
     """It began, and took its ids, before another one that committed first; in between somebody read."""
     desk = Desk(postgres_url)

@@ -64,6 +64,7 @@ def checked(envelopes: Path, url: str, seed: int | None = None) -> dict[str, Che
     return found
 
 
+@pytest.mark.thorough
 def test_nothing_is_found_on_right_invoices(year: Path, tmp_path: Path) -> None:
     found = checked(year, f"sqlite:///{tmp_path / 'eis.db'}", seed=5)
     assert len(found) == 11

@@ -38,6 +38,7 @@ READING = encode(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ANY_MESSAGE, max_size=5))
 def test_whatever_the_codec_writes_passes_the_schema_and_has_nothing_to_explain(batch: list[KernelMessage]) -> None:
@@ -110,6 +111,7 @@ def test_explain_lists_every_error_with_place_value_and_expectation() -> None:
     assert "1 to 16 characters" in found["KERNEL_XML_VALUE", "/MeterReading/register[1]/@unit", ""]
 
 
+@pytest.mark.thorough
 @settings(max_examples=150, deadline=None)
 @given(ANY_MESSAGE, st.data())
 def test_schema_decoder_and_explanation_agree_on_what_is_good(message: KernelMessage, data: st.DataObject) -> None:

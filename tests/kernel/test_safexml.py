@@ -207,6 +207,7 @@ def test_memory_of_the_prescan_stays_flat() -> None:
     assert peak_growth(work) < 24 << 20
 
 
+@pytest.mark.thorough
 def test_memory_of_iterating_stays_flat_even_in_groups() -> None:
     def work() -> None:
         stream = Endless(b"<r>", b"<g><h>1</h><a><b>12345</b><c d='1'/></a></g>\n", b"</r>", 20 << 20)

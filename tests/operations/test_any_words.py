@@ -43,6 +43,7 @@ def test_words_of_the_vocabulary_in_any_order_are_read_or_not_and_never_raise(
     assert house.read("".join(word + joint for word, joint in words)) is not None
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=120))
 def test_any_text_is_read_or_not_and_never_raises(house: House, text: str) -> None:

@@ -44,6 +44,7 @@ def never() -> str:
     pytest.fail("it was made anew")
 
 
+@pytest.mark.thorough
 def test_kept_rules_are_those_of_the_files(tmp_path: Path) -> None:
     folder = ROOT / "rules"
     told = load_catalogue(folder, check_examples=False, examples=False, expressions=False)

@@ -124,6 +124,7 @@ def test_what_holds_since_a_year_began_in_it_or_later(house: House, question: st
     assert set(answers(house, question)[0].values) == wanted
 
 
+@pytest.mark.thorough
 def test_common_to_all_markets_are_the_common_rules(house: House) -> None:
     """And not those of every folder."""
     for question in (

@@ -172,6 +172,7 @@ def test_two_rules_are_compared(house: House) -> None:
     assert ("severity", severities["FR-R05"], severities["CO-R05"], "≠") in found.table.rows
 
 
+@pytest.mark.thorough
 def test_what_holds_on_a_day_and_what_changed(house: House) -> None:
     """A rule in force from 2026 is none of 2025, and stands among the changes of 2026."""
     starts = [r for r in rules_in("fr", "nl", "be", "common") if "2026" in str(r.get("since", ""))]
@@ -184,6 +185,7 @@ def test_what_holds_on_a_day_and_what_changed(house: House) -> None:
     assert any(code in row[2] for row in changed.table.rows)
 
 
+@pytest.mark.thorough
 def test_what_one_market_has_and_another_has_not(house: House) -> None:
     """Both directions of the question."""
 
@@ -662,6 +664,7 @@ def test_what_is_measured_of_the_assistant_is_no_source() -> None:
     assert "assistant.md" in pages
 
 
+@pytest.mark.thorough
 def test_a_prepared_house_reads_no_rule_at_its_first_question(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a chat does before anybody asks; a condition is read when it is asked for."""
     house = House(configured(database=SecretStr(f"sqlite:///{tmp_path / 'none.db'}")), docs=ROOT / "docs")

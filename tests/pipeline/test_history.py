@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from msgspec import structs
 from sqlalchemy import text
 
@@ -62,6 +63,7 @@ def held(desk: Desk) -> Iterator[None]:
         yield
 
 
+@pytest.mark.thorough
 def test_nothing_is_waited_for_locked_or_stored(postgres_url: str) -> None:
     """Somebody else judges the access point meanwhile; afterwards the store holds what it held."""
     desk = Desk(postgres_url)

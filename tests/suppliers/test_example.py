@@ -13,6 +13,7 @@ from energycomm.cli import main
 from energycomm.errors import ExitCode
 
 
+@pytest.mark.thorough
 def test_the_example_does_what_the_page_says(
     project_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

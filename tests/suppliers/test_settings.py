@@ -157,6 +157,7 @@ def test_a_folder_inside_of_anothers_is_shared_too(declared: Declared) -> None:
     refused(load_apart, "channel in of nord", "spool of sud")
 
 
+@pytest.mark.thorough
 def test_a_store_is_opened_for_its_own_supplier_alone(declared: Declared, capsys: pytest.CaptureFixture[str]) -> None:
     folder = declared()
     for name in ("nord", "sud"):

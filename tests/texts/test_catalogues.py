@@ -159,6 +159,7 @@ def test_punctuation_of_the_end_and_code_are_kept(folder: Path, language: str) -
     assert wrong == []
 
 
+@pytest.mark.thorough
 def test_the_extraction_finds_what_pages_say_and_what_declarations_name() -> None:
     """Texts that a person read on the pages, one of each way that they come from."""
     found = {text for one in needed(FOLDER, "fr") for text in forms(one.id)}

@@ -167,6 +167,7 @@ def test_the_second_head_of_a_connection_has_its_time_too(hasty: None) -> None:
         assert closed(one) < 5
 
 
+@pytest.mark.thorough
 def test_a_body_that_does_not_come_is_not_waited_for_but_one_that_comes_is(hasty: None) -> None:
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n"
     with served() as server:
@@ -329,6 +330,7 @@ def test_handshakes_that_are_not_made_keep_nobody_out(
         until(lambda: len(server.room) == 0)
 
 
+@pytest.mark.thorough
 def test_a_request_that_comes_with_the_handshake_is_answered(
     certified: tuple[ssl.SSLContext, ssl.SSLContext],
 ) -> None:

@@ -182,6 +182,7 @@ def test_an_ordinary_name_is_kept_as_it_is(client: httpx.Client, channel: PushIn
     assert [arrival.name for arrival in taken(channel)] == [name]
 
 
+@pytest.mark.thorough
 def test_a_slow_sender_is_given_up(client: httpx.Client) -> None:
     """Nobody holds a connection open for ever."""
 

@@ -143,6 +143,7 @@ def test_after_a_crash_the_file_comes_from_our_own_disk(
     assert [path.name for path in (tmp_path / "spool").iterdir()] == [".lock"]
 
 
+@pytest.mark.thorough
 def test_a_transfer_that_breaks_is_taken_up_where_it_stopped(
     open_in: Any, outbox: Path, served: SftpTestServer, tmp_path: Path
 ) -> None:

@@ -563,6 +563,7 @@ def test_a_token_made_in_a_session_by_password_is_within_its_rights(lite_site: S
     assert tokens.list_tokens(lite_site.store) == []
 
 
+@pytest.mark.thorough
 def test_commands_make_accounts_and_hand_the_password_over_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -114,6 +114,7 @@ def test_a_line_is_found_by_the_identifiers_in_its_subject(subject: str, words: 
     assert words_of(subject) == words
 
 
+@pytest.mark.thorough
 def test_lines_of_before_are_found_after_an_upgrade(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the chain holds as it did."""
     engine = connect(empty_url)

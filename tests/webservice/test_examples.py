@@ -67,6 +67,7 @@ def typed(value: str, schema: dict[str, Any]) -> Any:
     return value == "true" if "boolean" in kinds else value
 
 
+@pytest.mark.thorough
 def test_every_route_has_an_example_that_passes_its_own_schema(house: Site) -> None:
     document = house.app.openapi()
     found = {(one.method, one.path): one for one in all_of(house)}

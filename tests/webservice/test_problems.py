@@ -24,6 +24,7 @@ def test_every_code_of_a_refusal_is_in_the_documents_with_its_status(project_roo
         assert any(f"`{code}`" in row and str(status) in row.split("|")[1] for row in rows), code
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("method", "path", "content", "status", "code"),
     [

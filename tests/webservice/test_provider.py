@@ -173,6 +173,7 @@ def test_a_provider_that_does_not_answer_is_told_without_its_secret(house: Site,
     assert SECRET not in answer.text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("begun", [300, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_however_many_sign_ins_are_begun_everybody_still_signs_in(
     house: Site, provider: TestProvider, begun: int

@@ -51,6 +51,7 @@ def served(place: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         yield running
 
 
+@pytest.mark.thorough
 def test_a_served_gateway_answers_the_client_and_stops_when_told(
     served: tuple[str, subprocess.Popen[bytes]], capsys: pytest.CaptureFixture[str]
 ) -> None:

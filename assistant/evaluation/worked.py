@@ -38,7 +38,7 @@ Form = Literal["number", "set", "value", "parts", "yes", "date", "state", "refus
 UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
 """Written by somebody who did not write the grammar; nobody develops with it."""
 VISITORS = UNSEEN.with_name("worked_visitors.jsonl")
-"""The same by two further people, asked once."""
+"""The same by two further people."""
 
 DEVELOPMENT = tuple(
     UNSEEN.with_name(f"worked_{name}.jsonl")

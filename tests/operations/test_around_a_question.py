@@ -127,7 +127,7 @@ def test_the_documentation_is_found_with_one_word_that_it_does_not_have(
     assert said in ask(question).sentence
 
 
-def test_an_order_in_a_story_is_still_none(house: House) -> None:
+def test_what_is_to_come_and_what_a_fine_costs_is_not_known(house: House) -> None:
     assert house.reply("Combien de messages recevrons-nous en 2027 ?") is None
     assert house.reply("What is the fine for a grid operator that breaks FR-V05?") is None
 

@@ -116,11 +116,12 @@ def test_both_bare_parses_read_the_whole_file(tmp_path: Path, parse: Callable[[l
 @pytest.mark.thorough
 def test_a_store_is_watched_while_it_grows(tmp_path: Path) -> None:
     table = growth.grow(tmp_path / "grow", {"SQLite": sqlite_urls(tmp_path)}, 1200)
-    assert [row[:2] for row in cells(table)] == [["SQLite", "600"], ["SQLite", "1200"]], "half of it, and all"
+    assert [row[:2] for row in cells(table)] == [["SQLite", "300"], ["SQLite", "1200"]], "a quarter, and all"
     assert float(cells(table)[-1][2]) > 0
 
 
 def test_the_milestones_end_with_the_most() -> None:
+    assert growth.milestones(1200) == [300, 1200]
     assert growth.milestones(100_000) == [10_000, 30_000, 100_000]
     assert growth.milestones(1_000_000) == [10_000, 30_000, 100_000, 300_000, 1_000_000]
 

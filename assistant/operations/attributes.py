@@ -139,8 +139,8 @@ def told(rule: Rule, words: Iterable[str], translated: Mapping[str, str]) -> boo
 
 
 def hinted(rule: Rule, words: Iterable[str]) -> bool:
-    """Whether the name or the comments of a rule have words: less telling than its sentence."""
-    return contains(" ".join((rule.code, *(one.text for one in rule.comment.values()))), words)
+    """Whether the name, the source or the comments of a rule have words: less telling than its sentence."""
+    return contains(" ".join((rule.code, rule.source, *(one.text for one in rule.comment.values()))), words)
 
 
 def translations(folder: Path) -> dict[str, Mapping[str, str]]:

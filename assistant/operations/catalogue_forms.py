@@ -56,6 +56,9 @@ def rules(slots: Slots) -> Read:
     if found.asking is not None:
         return found.asking
     where, head = found.where, found.head
+    if head is not None and head.each and head.attribute == "market" and slots.has("market", "all"):
+        whole = not slots.has("group", "market") and not slots.has("intent", "count", "top", "bottom")
+        head = None if whole else head  # rules of every market
     if at is None and where == RuleFilter() and (head is None or _blaming(slots, head)):
         return None
     plan = _asked(slots, where, head, at, lacking=lacking, two=len(markets) > 1)

@@ -29,7 +29,7 @@ def codes_answer(catalogue: Catalogue, plan: CodeLists, language: str) -> Worked
         return _groups_answer(entries, plan, language, proofs, of)
     if plan.how in ("lists", "count_lists", "where"):
         return _lists_answer(entries, plan, language, proofs, of)
-    if plan.how in ("exists", "meaning"):
+    if plan.how in ("exists", "meaning", "validity"):
         found = _meaning_answer(entries, plan, language, proofs, of)
         if plan.how == "meaning" and plan.list and not entries:  # a list that was named beside it is not its own
             other = codes_answer(catalogue, replace(plan, list=None), language)
@@ -111,7 +111,7 @@ def _lists_answer(
 def _meaning_answer(
     entries: Sequence[CodeEntry], plan: CodeLists, language: str, proofs: tuple[Proof, ...], of: str
 ) -> Worked:
-    """What a code means, or whether it is in a list."""
+    """What a code means, when it is valid, or whether it is in a list."""
     if plan.how == "exists":
         text = say(language, "in_list" if entries else "not_in_list", code=plan.code, list=plan.list, of=of)
         label = f" {_label(entries[0], language)}." if entries else ""
@@ -119,6 +119,12 @@ def _meaning_answer(
     if not entries:
         text = say(language, "not_in_list", code=plan.code, list=plan.list or "-", of=of)
         return Worked(sentence=text, proofs=proofs)
+    if plan.how == "validity":
+        dated = [entry for entry in entries if _days(entry)]
+        told = "; ".join(f"{_days(entry)} ({entry.market})" for entry in dated)
+        text = say(language, "valid_in" if dated else "always_valid", code=plan.code, days=told)
+        days = tuple(str(day) for entry in dated for day in (entry.since, entry.until) if day)
+        return Worked(sentence=text, table=_table(entries, language), proofs=proofs, values=days)
     if len(entries) == 1:
         (entry,) = entries
         label = _label(entry, language)

@@ -187,12 +187,13 @@ class OnlyThere(Operation, tag="only_there", frozen=True, kw_only=True):
 
 
 class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
-    """Code lists: which there are, the codes of one, how many, what a code means, whether it is valid on a day, in
-    which lists it stands; lists or markets by their codes, and those with the most, the fewest, or so many of them."""
+    """Code lists: which there are, the codes of one, how many, what a code means, since when and until when it is
+    valid, whether it is on a day, in which lists it stands; lists or markets by their codes, and those with the most,
+    the fewest, or so many of them."""
 
-    how: Literal["lists", "codes", "count", "count_lists", "meaning", "exists", "where", "groups", "top", "bottom"] = (
-        "codes"
-    )
+    how: Literal[
+        "lists", "codes", "count", "count_lists", "meaning", "validity", "exists", "where", "groups", "top", "bottom"
+    ] = "codes"
     list: Text | None = None
     code: Text | None = None
     markets: tuple[Market, ...] = ()

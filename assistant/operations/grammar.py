@@ -28,7 +28,7 @@ from assistant.operations.manual_forms import (
 from assistant.operations.paraphrases import rephrased
 from assistant.operations.plaintext import plain
 from assistant.operations.rule_forms import changes, compare, one_rule
-from assistant.operations.slots import Asking, Read, Slots
+from assistant.operations.slots import TOLD_BY, Asking, Read, Slots
 from assistant.operations.store_forms import message, point_life, request_life, stored, versions
 from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match, inflected, matches, phrases, tokens_of
@@ -40,7 +40,10 @@ _PARTS = re.compile(
 _WHICH_ONES = re.compile(
     r"(?i)(?:and |et |en )?(?:which(?: ones?)?(?: are (?:they|those))?|"
     r"(?:le|la|les)quel(?:le)?s?(?: est-ce| sont-ce| sont-(?:il|elle)s)?|"
-    r"welke?(?: (?:dan|zijn (?:dat|het)))?)[ .!]*"
+    r"welke?(?: (?:dan|zijn (?:dat|het)))?|"
+    r"(?:a |the )?(?:full |complete )?list,? please|"
+    r"(?:une |la )?liste(?: compl[èe]te)?,? (?:svp|s'il (?:vous|te) pla[iî]t)|"
+    r"(?:graag )?een (?:opsomming|lijstje?|overzicht)(?: graag)?)[ .!]*"
 )
 """Asks for the names of what was asked about: no part of its own."""
 _JOINED = re.compile(r"(?i)\s+(?:and|et|en)\s+")
@@ -138,11 +141,11 @@ _LEAD = re.compile(
     r"quelle|quelles|combien|pourquoi|depuis quand|hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
 """What is told before the question word of the same sentence."""
-_TOLD_BY = frozenset((
-    "i", "we", "my", "our", "me", "us", "you", "he", "she", "je", "nous", "mon", "ma", "mes", "notre", "nos", "moi",
-    "vous", "ik", "wij", "mijn", "onze", "ons", "mij", "u", "hij", "zij",
-))  # fmt: skip
-"""Words of who tells something: my boss wants to know which."""
+_COLON = re.compile(
+    r"(?i)^(?P<before>[^:;]+?)\s*[:;–]\s*(?P<last>(?:(?:is|are|do|does|did|has|have|was|were|est|ont|sont|a|heeft|hebben|"
+    r"zijn|geldt|gelden)\b).*)$"
+)
+"""What is told of things that are named, before a question to be answered by yes or no."""
 _TAIL = re.compile(
     r"(?i)(?:[,;–-]+\s+(?:and|but|because|since|so|as|et|mais|car|en|maar|want)\s+(?:i|we|my|our|je|j'|nous|on|mon|ik|wij|"
     r"mijn|onze)\b[^?]*|[.?!]\s+(?:can|could|would|peux|peut|pouvez|pourriez|kun|kunt|zou)\b[^.?!]*\b(?:name|list|show|"
@@ -169,8 +172,11 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     text = _TAIL.sub("", asked.text)
     *before, last = _SENTENCES.split(text)
     lead = None if before else _LEAD.match(text)
-    if lead is not None and not _TOLD_BY.isdisjoint(tokens_of(lead["before"])):
+    if lead is not None and not TOLD_BY.isdisjoint(tokens_of(lead["before"])):
         before, last = [lead["before"]], lead["last"]
+    colon = None if before else _COLON.match(text)
+    if colon is not None and (told := taken(colon["before"])) and any(told.has(slot) for slot in _EXACT):
+        before, last = [colon["before"]], colon["last"]
     if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
         return None
     behind = taken(asked.text[len(text) :])
@@ -181,6 +187,12 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     told, question = taken(" ".join(before)), taken(last)
     if told is None or question is None:
         return None
+    again = [slot for slot in _EXACT if question.has(slot)]
+    if again and all(set(question.values(slot)) <= set(told.values(slot)) for slot in again):
+        return question if _BACK.isdisjoint(question.tokens) else None  # it names the thing itself once more
+    meant = _meant(told, question)
+    if meant:
+        return taken(f"{meant}, {last}")
     if any(one.slot not in (*_EXACT, "market") and told.word(one.start)[:1] == "§" for one in told.found):
         return None  # a script, a setting, a code of a list
     exact = {slot: told.values(slot) for slot in _EXACT if told.has(slot)}
@@ -191,7 +203,9 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
             value if slot not in ("message", "envelope") else f"{slot} {value}"
             for slot, values in exact.items() for value in values
         ]  # fmt: skip
-    elif any(told.has(slot) for slot in _RESTRICTING) or not _BACK.isdisjoint(question.tokens):
+    elif (not _of_pages(question) and any(told.has(slot) for slot in _RESTRICTING)) or not _BACK.isdisjoint(
+        question.tokens
+    ):
         return None
     else:
         places = [place for one in told.found if one.slot == "market" for place in range(one.start, one.end)]
@@ -200,6 +214,40 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     if short is not None:
         short.language = asked.language
     return short
+
+
+def _of_pages(question: Understood) -> bool:
+    """Whether it asks for a setting or a command, which no day, kind or state of what is told restricts."""
+    asked = question.has("intent", "default") or question.has("subject", "command", "setting", "variable")
+    return asked and not question.has("subject", "rule")
+
+
+_BEARING = ("gateway", "listed", "word")
+"""Slots of names whose meaning may be asked for."""
+
+
+def _meant(told: Understood, question: Understood) -> str:
+    """The name in a statement whose meaning is all that is asked for: I see quality 46. What does that stand for?
+
+    Args:
+      told: the statement.
+      question: what follows it.
+    """
+    said = {place for one in question.found if (one.slot, one.value) == ("field", "sentence")
+            for place in range(one.start, one.end)}  # fmt: skip
+    if not said or question.telling() - said:
+        return ""
+    names = {slot: told.values(slot) for slot in _BEARING if told.has(slot)}
+    slot, values = next(iter(names.items()), ("", []))
+    if len(values) != 1 or any(told.has(one) for one in _EXACT):
+        return ""
+    if slot == "listed" and values[0].isdigit() and not (told.has("list") or told.has("subject", "code")):
+        return ""  # a number is a code where it is called so
+    if slot != "listed":
+        return values[0]
+    places = [place for one in told.found if one.slot == "market" for place in range(one.start, one.end)]
+    markets = [told.tokens[place] for place in dict.fromkeys(places)]
+    return " ".join((*markets, *told.values("list")[:1], "code", values[0]))
 
 
 _FREEING = re.compile(

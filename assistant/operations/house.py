@@ -202,9 +202,13 @@ class House:
                     return Reading(asked=asked, read=together, missing=missing)
         read = grammar.plans(asked, today)
         if read is None:
-            short = grammar.inquiry(asked, lambda text: self._understood(text, markets))
+            short = self._inquiry(asked, markets)
             read = None if short is None else grammar.plans(short, today)
         return Reading(asked=asked, read=self._suggested(read))
+
+    def _inquiry(self, asked: Understood, markets: tuple[str, ...]) -> Understood | None:
+        """The question without what is told around it."""
+        return grammar.inquiry(asked, lambda text: self._understood(text, markets))
 
     def _understood(self, question: str, markets: tuple[str, ...]) -> Understood | None:
         asked = understand(question, self._rules().lexicon, self._now().date())
@@ -237,7 +241,7 @@ class House:
             text = say(language, read.key, name=read.name)
             return Reply(language=language, plans=(), asked=text, choices=read.choices)
         answers = self.answers(read or (), language)
-        for read in () if answers else self._other_readings(asked):
+        for read in () if answers else self._other_readings(asked, markets):
             answers = self.answers(read, language)
             if answers:
                 break
@@ -284,12 +288,18 @@ class House:
             answers.append(found)
         return answers
 
-    def _other_readings(self, asked: Understood) -> Iterator[tuple[Plan, ...]]:
-        """Other ways to read a question whose first reading finds nothing: further operations, then the tables."""
+    def _other_readings(self, asked: Understood, markets: tuple[str, ...]) -> Iterator[tuple[Plan, ...]]:
+        """Other ways to read a question whose first reading finds nothing: further operations, then the tables; both
+        without what is told around it at last."""
+        today = self._now().date()
         if not grammar.is_none(asked):
-            further = list(grammar.readings(asked, self._now().date()))[1:]
+            further = list(grammar.readings(asked, today))[1:]
             yield from (read for read in further if isinstance(read, tuple))
         yield self._in_tables(asked)
+        short = self._inquiry(asked, markets)
+        if short is not None and not grammar.is_none(short):
+            yield from (read for read in grammar.readings(short, today) if isinstance(read, tuple))
+            yield self._in_tables(short)
 
     def _in_tables(self, asked: Understood) -> tuple[Plan, ...]:
         """What a table of the documentation answers, of a question that nothing else does."""

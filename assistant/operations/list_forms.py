@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from assistant.operations.conditions import bounds, markets_of, mentions, of_several
 from assistant.operations.family import CodeLists
 from assistant.operations.slots import Asking, Read, Slots, yes_no
@@ -48,6 +50,12 @@ def code_lists(slots: Slots) -> Read:
     listed = _listed(slots, name)
     if seen:
         _take_where_seen(slots)
+    asked = slots.has("intent", "since", "when") or slots.has("until") or slots.has("dated")
+    lasting = asked and slots.has("field", "validity") and not slots.asked.days.known
+    if lasting and listed:
+        slots.take("intent", "since", "when")
+        slots.take("until")
+        slots.take("dated")
     slots.take("intent", "list", "exists", "use", "distinct")
     slots.take("group", "code")
     slots.take("field", "sentence", "validity")
@@ -70,7 +78,10 @@ def code_lists(slots: Slots) -> Read:
     count = bool(slots.take("intent", "count"))
     markets = markets_of(slots)
     if name:
-        return _of_list(slots, name, listed, markets, count=count)
+        found = _of_list(slots, name, listed, markets, count=count)
+        return _lasting(found) if lasting else found
+    if listed and lasting and not in_list:
+        return (CodeLists(how="validity", code=listed, markets=markets),)
     if listed:
         return _of_code(slots, listed, markets, about_list=in_list, count=count)
     if about_list:
@@ -78,6 +89,15 @@ def code_lists(slots: Slots) -> Read:
     coded = any(one in ("code", "codes") for one in slots.asked.tokens) and not slots.has("group", "access_point")
     words = _told(slots) if coded and markets and not count else ()
     return (CodeLists(markets=markets, words=words),) if words else None
+
+
+def _lasting(found: Read) -> Read:
+    """When a code is valid, in place of what it means or whether it is there."""
+    if not isinstance(found, tuple):
+        return found
+    return tuple(
+        replace(one, how="validity") if getattr(one, "how", "") in ("meaning", "exists") else one for one in found
+    )
 
 
 def _of_a_code(slots: Slots, *, about_list: bool) -> bool:
@@ -105,6 +125,7 @@ def _take_where_seen(slots: Slots) -> None:
     slots.take("state", "sent", "rejected")
     slots.take("class", "grid_operator")
     slots.take("fact")
+    slots.take("kept")
     slots.take("subject", "flow", "ebix", "exit")
     slots.take("field", "ebix", "field", "repair")
 
@@ -156,9 +177,10 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         if (token := slots.asked.tokens[place]) in capitals or any(letter.isdigit() for letter in token)
     ]  # fmt: skip
     asks = yes_no(slots) or slots.has("intent", "exists")
-    among = listed if listed and listed.isdigit() and slots.left() and not _called(slots, listed) else None
+    among = listed if listed and listed.isdigit() and slots.left() and not _called(slots, listed, name) else None
     listed = None if among else listed  # a number among words of the meaning: low voltage up to 36 kVA
-    if listed or (stranger and asks):
+    meant = slots.has("field", "sentence") and any(slots.asked.word(one - 1) in ("code", "codes") for one in stranger)
+    if listed or (stranger and (asks or meant)):
         slots.used |= set(stranger)
         code = listed or slots.asked.tokens[stranger[0]].upper()
         how = "exists" if asks else "meaning"
@@ -172,10 +194,11 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
     )
 
 
-def _called(slots: Slots, listed: str) -> bool:
-    """Whether a number stands behind the word for a code: rejection code 227."""
+def _called(slots: Slots, listed: str, name: str) -> bool:
+    """Whether a number stands behind the word for a code, or the name of its list: rejection code 227, quality 46."""
     places = [one.start for one in slots.of("listed", listed)]
-    return any(slots.asked.word(place - 1) in ("code", "codes") for place in places if place)
+    behind = {one.end for one in slots.of("list", name)} & set(places)
+    return bool(behind) or any(slots.asked.word(place - 1) in ("code", "codes") for place in places if place)
 
 
 def _labelled(slots: Slots) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ PLURALS = frozenset(
     ("settings", "parametres", "reglages", "instellingen", "commands", "commandes", "commandos", "opdrachten")
 )
 
-TAKEN = frozenset(("energycomm", "take", "takes", "accept", "accepts", "support", "supports", "know", "knows", "kent"))
+PROGRAM = "energycomm"
+TAKEN = frozenset((PROGRAM, "take", "takes", "accept", "accepts", "support", "supports", "know", "knows", "kent"))
 """Words that say that a command has an option."""
 
 MOST_WORDS = 6
@@ -146,7 +147,11 @@ def setting(slots: Slots) -> Read:
         slots.take("topic")
         how = "count" if slots.take("intent", "count") else "list"
         return (Manual(what="setting", how=how, section=scopes[0].value),)  # type: ignore[arg-type]
-    names = slots.of("setting")
+    tokens = slots.asked.tokens
+    program = {place for place, token in enumerate(tokens) if token == PROGRAM}
+    names = [one for one in slots.of("setting") if one.start - 1 not in program]  # energycomm serve is a command
+    if len(names) < len(slots.of("setting")):
+        slots.used |= program | {place + 1 for place in program}
     sure = [one for one in names if "_" in one.value]
     lone = [] if sure else [one for one in names if about or default or variable]
     if sure or lone:
@@ -177,7 +182,7 @@ def setting(slots: Slots) -> Read:
 def command(slots: Slots) -> Read:
     """A command of the command line; how many there are."""
     about = bool(slots.take("subject", "command"))
-    program = "energycomm" in slots.asked.tokens
+    program = PROGRAM in slots.asked.tokens
     if not (about or program) and slots.take("howto") and not slots.has("code") and not slots.has("message"):
         return _find(slots, "command")
     if not (about or program):
@@ -189,7 +194,7 @@ def command(slots: Slots) -> Read:
             slots.take("field", "sentence")
             return (Manual(what="command", name=long[0].value),)
         return None
-    slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == "energycomm"}
+    slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == PROGRAM}
     slots.take("intent", "list", "use")
     slots.take("field", "sentence")
     before = set(slots.used)

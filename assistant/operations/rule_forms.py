@@ -79,8 +79,9 @@ def _same(slots: Slots) -> Field | None:
     as_severe = [one for one in fields if one.value == "severity" and slots.asked.word(one.start) in AS]
     if as_severe:
         return "severity"
-    if not (said and fields):
-        return None
+    differing = [one.start for one in slots.of("intent", "compare")]
+    if not (said and fields) or (differing and not yes_no(slots) and min(differing) > max(one.end for one in said)):
+        return None  # they have the same title: wherein do they differ
     nearest = min(fields, key=lambda one: min(abs(one.start - other.start) for other in said))
     if slots.asked.word(nearest.start).startswith(("which", "what", "quel", "welk")):
         return None  # which fields are the same
@@ -325,6 +326,8 @@ def _fields(slots: Slots) -> tuple[Field, ...]:
         strong = [one for one in named if one != weak]
         if weak in named and strong and (weak == "sentence" or "comment" in strong):
             named.remove(weak)
+    if "validity" in named and "kinds" in named and slots.has("intent", "since") and not slots.has("subject", "kind"):
+        named.remove("kinds")  # since when it applies
     slots.take("subject", "code")
     if slots.take("field", "rule") and not named:
         named.append("rule")

@@ -18,6 +18,12 @@ BUT = frozenset(("but", "mais", "maar"))
 NEAR = 3
 """Words between a "not" and what it denies, at most."""
 
+TOLD_BY = frozenset((
+    "i", "we", "my", "our", "me", "us", "you", "he", "she", "je", "nous", "mon", "ma", "mes", "notre", "nos", "moi",
+    "vous", "ik", "wij", "mijn", "onze", "ons", "mij", "u", "hij", "zij",
+))  # fmt: skip
+"""Words of who tells something: my boss wants to know which."""
+
 
 class Slots:
     """The phrases and names of a question while an operation takes what it answers.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from assistant.operations.slots import Slots
+from assistant.operations.slots import TOLD_BY, Slots
 from assistant.operations.understanding import TELLING
+from assistant.operations.vocabulary import tokens_of
 
 MOST_WORDS = 3
 """Words that rules are looked for by; more of them ask for a passage."""
@@ -86,6 +87,10 @@ def topic_of(slots: Slots, rule: int | None) -> tuple[str, ...]:
     if not left or len(left) > MOST_WORDS or rule is None:
         return ()
     tokens = slots.asked.tokens
+    lead, colon, _ = slots.asked.text.partition(":")
+    told = tokens_of(lead) if colon else []
+    if not TOLD_BY.isdisjoint(told) and all(tokens[place] in told for place in left):
+        return ()  # before I quote it to my client: how many rules
     spare = [one for one in slots.asked.found if one.slot in SPARE or (one.slot, one.value) == ("intent", "changed")]
     fields = {one.start for one in slots.asked.found if one.slot == "pointed"}
     others = [

@@ -256,6 +256,8 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     # Codes are of no language: the BE of BE-P01 is no English word.
     day_first = detect(left) in ("fr", "nl")
     periods = [one.value for one in matches(tokens_of(left)) if one.slot == "period"]
+    if periods:  # yesterday's call is no day that is asked about
+        periods = [one.value for one in matches(rephrased(tokens_of(left))) if one.slot == "period"]
     got.days, left = days_of(left, periods[0] if periods else None, today, day_first=day_first)
     got.tokens = rephrased(tokens_of(left))
     _spell(got, lexicon)
@@ -482,8 +484,11 @@ def _numbers(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) ->
     return _GATEWAY_CODE.sub(code, left)
 
 
+_TICKED = re.compile(r"`[^`]*`")
+"""What is written as code: its words are names, those around it are not."""
 _FIELD_BEFORE = re.compile(r"(?i)\b(?:fields?|champs?|veld(?:en)?)\W*$")
-"""A name behind one of these is a field that rules point at, though a code list has it too."""
+_FIELD_BEHIND = re.compile(r"(?i)\W*(?:fields?|champs?|veld(?:en)?)\b")
+"""A name beside one of these is a field that rules point at, though a code list has it too."""
 
 
 def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> str:
@@ -523,8 +528,10 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
                 and (code_like or slot == "kind" or (slot == "listed" and word.isupper()))
             ):
                 hits.append((slot, known[low]))
-        for slot, known in written if "_" in word or "-" in word or "." in word or "`" in text else ():
-            if low in known and not (slot == "pointed" and hits and not _FIELD_BEFORE.search(text[: found.start()])):
+        ticked = any(start <= found.start() < end for start, end in spans)
+        for slot, known in written if "_" in word or "-" in word or "." in word or ticked else ():
+            beside = _FIELD_BEFORE.search(text[: found.start()]) or _FIELD_BEHIND.match(text, found.end())
+            if low in known and not (slot == "pointed" and hits and not beside):
                 hits.append((slot, known[low]))
         if word in markets or (word.upper() in markets and _names_market(found)):
             hits.append(("market", word.upper()))
@@ -545,6 +552,7 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
     markets = set(lexicon.markets)
     text = _ERROR_CODE.sub(code, text)
     text = _PREFIX.sub(prefix, text)
+    spans = [one.span() for one in _TICKED.finditer(text)]
     return _WORD.sub(name, text)
 
 

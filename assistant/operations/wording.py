@@ -193,6 +193,12 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "{code} : {label} (liste {list}, {market}).",
         "{code}: {label} (lijst {list}, {market}).",
     ),
+    "valid_in": ("{code} is valid: {days}.", "{code} est valable : {days}.", "{code} is geldig: {days}."),
+    "always_valid": (
+        "{code} is valid without a limit in time.",
+        "{code} est valable sans limite dans le temps.",
+        "{code} is geldig zonder beperking in de tijd.",
+    ),
     "meanings": (
         "{code} stands in {n} lists.",
         "{code} figure dans {n} listes.",

@@ -44,6 +44,12 @@ def rules() -> list[dict[str, Any]]:
     return [{"severity": "error", **one} for content in files for one in content.get("rules", ())]
 
 
+def in_folder(market: str) -> list[dict[str, Any]]:
+    """The rules in the folder of a market."""
+    files = (yaml.load(file.read_text("utf-8"), yaml.CSafeLoader) for file in ROOT.glob(f"rules/{market}/*.yaml"))
+    return [one for content in files for one in content.get("rules", ())]
+
+
 def rule(error_code: str) -> dict[str, Any]:
     """A rule by its code."""
     return next(one for one in rules() if one.get("error_code") == error_code)
@@ -59,6 +65,78 @@ def rule(error_code: str) -> dict[str, Any]:
 )
 def test_what_is_told_around_a_question_is_left_out(ask: Callable[[str], Worked], question: str) -> None:
     assert rule("FR-G08")["severity"] in ask(question).sentence
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("On a Belgian grid bill I see 381 as the invoice type. What sort of paper is that?", "Credit note"),
+        ("A Danish series gives me quality 46 on a position, what does that stand for?", "Does not exist"),
+        ("Ik zie in een Deens bericht kwaliteit 46. Wat betekent dat?", "Does not exist"),
+        ("People around me keep saying affaire. What do they mean by it?", "a request at Enedis"),
+        ("In my log I read ENV_CRC. What does it stand for?", "checksum"),
+        ("I am completing the annex. After how many hours must a person sign in again by default?", "session_hours"),
+        ("On which port does `energycomm serve` listen by default?", "8080"),
+        ("Before I send it to my client: how many Dutch rules are there?", f"{len(in_folder('nl'))} rule"),
+        ("Which French rules invoke the Code de la consommation?", "1 rule"),
+        ("There are dead notifications; what do I type so they are sent again?", "outbox retry"),
+        ("Que dois-je taper pour annuler une campagne de correction ?", "correct undo"),
+        ("Met welk commando draai ik een correctiecampagne terug?", "correct undo"),
+    ],
+)
+def test_what_a_statement_names_is_what_the_question_behind_it_is_about(
+    ask: Callable[[str], Worked], question: str, said: str
+) -> None:
+    assert said in ask(question).sentence
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "My log has the line `CO-S13 effective 99000000000404`. How severe is CO-S13?",
+        "CO-S13 et CO-S12 parlent de la fourniture. Quelle est la gravité de CO-S13 ?",
+    ],
+)
+def test_a_rule_that_a_question_names_once_more_is_the_one_that_is_meant(
+    ask: Callable[[str], Worked], question: str
+) -> None:
+    assert rule("CO-S13")["severity"] in ask(question).sentence
+
+
+@pytest.mark.parametrize(
+    ("question", "yes"),
+    [
+        ("BE-P15 et BE-U06 traitent toutes deux du code postal : ont-elles la même gravité ?", "Oui"),
+        ("NL-P16 en BE-P15 gaan allebei over de postcode: hebben ze dezelfde ernst?", "Nee"),
+    ],
+)
+def test_two_rules_told_of_before_a_colon_are_compared(ask: Callable[[str], Worked], question: str, yes: str) -> None:
+    assert ask(question).sentence.startswith(yes)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "My bill says 381 euro. What does that mean?",
+        "Our boss wants 10 percent. What does that mean for us?",
+        "Atrias sent us ZZ9. What does that mean?",
+        "Would you know who wrote FR-R06?",
+        "FR-R06 was written in 2019: is it the work of Pierre?",
+    ],
+)
+def test_what_a_statement_does_not_name_is_not_guessed(house: House, question: str) -> None:
+    assert house.reply(question) is None
+
+
+@pytest.mark.parametrize("code", ["ZZ9", "QX7"])
+def test_a_code_that_a_list_does_not_have_is_said_to_be_none_of_it(ask: Callable[[str], Worked], code: str) -> None:
+    found = ask(f"What does code {code} of the Danish quality list mean?")
+    assert found.values == ()
+    assert code in found.sentence
+
+
+def test_the_days_of_a_code_are_those_of_its_file(ask: Callable[[str], Worked]) -> None:
+    assert ask("From which date is the French tariff code BTINFMU4 valid?").values == ("2017-08-01",)
 
 
 def test_two_rules_of_a_statement_are_compared(ask: Callable[[str], Worked]) -> None:

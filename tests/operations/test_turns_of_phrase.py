@@ -76,6 +76,69 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
             "do": "why_message", "message": 336, "about": "freed",
         }),
         (
+            "Would you happen to know which code list GGV is taken from?",
+            {"do": "code_lists", "how": "where", "code": "GGV"},
+        ),
+        ("Weet je toevallig in welke codelijst GGV staat?", {"do": "code_lists", "how": "where", "code": "GGV"}),
+        (
+            "Which kinds of message do the French rules deal with and the Dutch ones leave alone?",
+            {"do": "only_there", "what": "kind", "here": "FR", "there": "NL", "where": {}},
+        ),
+        (
+            "Welke ebIX-redenen gebruikt België die Frankrijk links laat liggen?",
+            {"do": "only_there", "what": "ebix", "here": "BE", "there": "FR", "where": {}},
+        ),
+        (
+            "Quels motifs ebIX la Belgique utilise et que les Pays-Bas ignorent ?",
+            {"do": "only_there", "what": "ebix", "here": "BE", "there": "NL", "where": {}},
+        ),
+        (
+            "Van de vier markten: welke heeft de meeste regels die alleen waarschuwen?",
+            {"do": "rules", "where": {"severity": "warning"}, "how": "top", "by": "market"},
+        ),
+        (
+            "Parmi les quatre pays, lequel a le plus de règles ?",
+            {"do": "rules", "where": {}, "how": "top", "by": "market"},
+        ),
+        (
+            "Quelles règles tapent sur le champ correction_reason ?",
+            {"do": "rules", "where": {"field": "correction_reason"}},
+        ),
+        (
+            "Which rules touch the `calendar` field?",
+            {"do": "rules", "where": {"field": "calendar"}},
+        ),
+        (
+            "Welke foutcodes kunnen optreden bij een CalorificValue?",
+            {"do": "rules", "where": {"kinds": ("CalorificValue",), "having": ("error_code",)}},
+        ),
+        (
+            "Rules with ebIX reason E36, every market",
+            {"do": "rules", "where": {"ebix": "E36"}},
+        ),
+        (
+            "Of the French rules (leave the common ones out), how many are warnings?",
+            {"do": "rules", "where": {"markets": ("FR",), "severity": "warning"}, "how": "count"},
+        ),
+        (
+            "Hoeveel Deense regels waarschuwen, de gemeenschappelijke niet meegerekend?",
+            {"do": "rules", "where": {"markets": ("DK",), "severity": "warning"}, "how": "count"},
+        ),
+        ("Quote me the full sentence behind NL-V14.", {"do": "rule_field", "code": "NL-V14", "fields": ["sentence"]}),
+        ("Vanaf welke dag is BE-D11 van toepassing?", {"do": "rule_field", "code": "BE-D11", "fields": ["validity"]}),
+        (
+            "From which date is the French tariff code BTINFMU4 valid?",
+            {"do": "code_lists", "how": "validity", "list": "tariff", "code": "BTINFMU4", "markets": ["FR"]},
+        ),
+        (
+            "Depuis quand le code tarif BTINFMU4 est-il valable ?",
+            {"do": "code_lists", "how": "validity", "list": "tariff", "code": "BTINFMU4"},
+        ),
+        (
+            "DK-G03 and DK-G51 carry the same title. In what respect do the two differ?",
+            {"do": "compare_rules", "one": "DK-G03", "other": "DK-G51"},
+        ),
+        (
             "Size of the Danish rejection list?",
             {"do": "code_lists", "how": "count", "list": "rejection", "markets": ["DK"]},
         ),

@@ -128,7 +128,7 @@ _WILL = re.compile(
 """The French future before its subject: recevrons-nous."""
 
 
-_EXACT = ("code", "message", "point", "envelope", "request", "reference")
+_EXACT = ("code", "message", "point", "envelope", "request", "reference", "gateway")
 """Slots of names that tell one thing of many: what else a statement says of it restricts nothing."""
 _RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "class", "direction", "number", "not",
                 "without", "except", "only", "than")  # fmt: skip
@@ -138,11 +138,15 @@ _LEAD = re.compile(
     r"quelle|quelles|combien|pourquoi|depuis quand|hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
 """What is told before the question word of the same sentence."""
+_HEADING = re.compile(r"(?i)^(?P<before>[^:?]*\b(?:for|pour|voor)\b[^:?]*):\s+(?P<last>\S.*)$")
+"""What the answer is wanted for, with a colon: one figure for the board: how many."""
 _TOLD_BY = frozenset((
     "i", "we", "my", "our", "me", "us", "you", "he", "she", "je", "nous", "mon", "ma", "mes", "notre", "nos", "moi",
     "vous", "ik", "wij", "mijn", "onze", "ons", "mij", "u", "hij", "zij",
 ))  # fmt: skip
 """Words of who tells something: my boss wants to know which."""
+_IDLE = frozenset(("filler", "english", "fact", "intent", "times"))
+"""Slots of words that name nothing that a question may be about."""
 _TAIL = re.compile(
     r"(?i)(?:[,;–-]+\s+(?:and|but|because|since|so|as|et|mais|car|en|maar|want)\s+(?:i|we|my|our|je|j'|nous|on|mon|ik|wij|"
     r"mijn|onze)\b[^?]*|[.?!]\s+(?:can|could|would|peux|peut|pouvez|pourriez|kun|kunt|zou)\b[^.?!]*\b(?:name|list|show|"
@@ -171,6 +175,9 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     lead = None if before else _LEAD.match(text)
     if lead is not None and not _TOLD_BY.isdisjoint(tokens_of(lead["before"])):
         before, last = [lead["before"]], lead["last"]
+    heading = None if before else _HEADING.match(text)
+    if heading is not None and all(one.slot in _IDLE for one in matches(tokens_of(heading["before"]))):
+        before, last = [heading["before"]], heading["last"]
     if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
         return None
     behind = taken(asked.text[len(text) :])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from functools import lru_cache
 
+from assistant.knowledge.language import is_question_word
 from assistant.operations.catalogue_forms import only_there, rules
 from assistant.operations.family import Plan
 from assistant.operations.list_forms import code_lists
@@ -38,7 +39,7 @@ _PARTS = re.compile(
     r"quels|quelles|pourquoi|depuis quand|hoeveel|wat|welke|welk|waarom|sinds wanneer)\b)|\?\s+(?=\w)"
 )
 _WHICH_ONES = re.compile(
-    r"(?i)(?:and |et |en )?(?:which(?: ones?)?(?: are (?:they|those))?|"
+    r"(?i)(?:and |et |en )?(?:(?:which|what)(?: ones?)?(?: are (?:they|those)| is it)?|quoi|wat|"
     r"(?:le|la|les)quel(?:le)?s?(?: est-ce| sont-ce| sont-(?:il|elle)s)?|"
     r"welke?(?: (?:dan|zijn (?:dat|het)))?)[ .!]*"
 )
@@ -138,14 +139,17 @@ _LEAD = re.compile(
     r"quelle|quelles|combien|pourquoi|depuis quand|hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
 """What is told before the question word of the same sentence."""
-_HEADING = re.compile(r"(?i)^(?P<before>[^:?]*\b(?:for|pour|voor)\b[^:?]*):\s+(?P<last>\S.*)$")
+_HEADING = re.compile(
+    r"(?i)^(?P<before>[^:?]*\b(?:for|pour|voor)\s+(?:an?|the|my|our|un|une|le|la|les|mon|ma|mes|notre|nos|een|de|het|"
+    r"mijn|onze?)\s+(?P<purpose>[^:?]+)):\s+(?P<last>\S.*)$"
+)
 """What the answer is wanted for, with a colon: one figure for the board: how many."""
 _TOLD_BY = frozenset((
     "i", "we", "my", "our", "me", "us", "you", "he", "she", "je", "nous", "mon", "ma", "mes", "notre", "nos", "moi",
     "vous", "ik", "wij", "mijn", "onze", "ons", "mij", "u", "hij", "zij",
 ))  # fmt: skip
 """Words of who tells something: my boss wants to know which."""
-_IDLE = frozenset(("filler", "english", "fact", "intent", "times"))
+_IDLE = frozenset(("filler", "intent", "times"))
 """Slots of words that name nothing that a question may be about."""
 _TAIL = re.compile(
     r"(?i)(?:[,;–-]+\s+(?:and|but|because|since|so|as|et|mais|car|en|maar|want)\s+(?:i|we|my|our|je|j'|nous|on|mon|ik|wij|"
@@ -170,14 +174,17 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
       asked: the question, taken apart.
       taken: takes a text apart.
     """
+    heading = _HEADING.match(asked.text)
+    if heading is not None and _is_idle(heading["before"], heading["purpose"], asked):
+        short = None if is_none(asked) else taken(heading["last"])
+        if short is not None:
+            short.language = asked.language
+        return short
     text = _TAIL.sub("", asked.text)
     *before, last = _SENTENCES.split(text)
     lead = None if before else _LEAD.match(text)
     if lead is not None and not _TOLD_BY.isdisjoint(tokens_of(lead["before"])):
         before, last = [lead["before"]], lead["last"]
-    heading = None if before else _HEADING.match(text)
-    if heading is not None and all(one.slot in _IDLE for one in matches(tokens_of(heading["before"]))):
-        before, last = [heading["before"]], heading["last"]
     if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
         return None
     behind = taken(asked.text[len(text) :])
@@ -207,6 +214,12 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     if short is not None:
         short.language = asked.language
     return short
+
+
+def _is_idle(before: str, purpose: str, asked: Understood) -> bool:
+    """Whether what stands before a colon names nothing that a question may be about: no word of the rules' texts."""
+    named = [one for one in matches(tokens_of(before)) if one.slot not in _IDLE]
+    return not named and asked.spoken().isdisjoint(word for word in tokens_of(purpose) if not is_question_word(word))
 
 
 _FREEING = re.compile(

@@ -76,7 +76,8 @@ def request_answer(engine: Engine, catalogue: Catalogue, plan: RequestLife, lang
     states = tuple(dict.fromkeys(step.state for step in latest))
     values: tuple[str | bool, ...] = states
     if plan.equals:
-        holds = all(state in UNANSWERED if plan.equals == "open" else state == plan.equals for state in states)
+        every = all if plan.reference else any  # of several requests at an access point one is enough
+        holds = every(state in UNANSWERED if plan.equals == "open" else state == plan.equals for state in states)
         sentence, values = f"{say(language, 'yes' if holds else 'no')} {sentence}", (holds,)
     rows = tuple(
         (times.to_the_minute(instant(step.at), step.market), step.state, step.code,

@@ -322,9 +322,14 @@ def request_life(slots: Slots) -> Read:
 
 def _requests_there(slots: Slots) -> Read:
     """What became of the requests at an access point."""
-    outcome = slots.has("intent", "state", "why") or slots.has("group", "code", "state") or slots.has("state")
+    outcome = slots.has("intent", "state", "why", "life") or slots.has("group", "code", "state") or slots.has("state")
     kinds = [one for one in slots.of("kind") if one.value.endswith(("Request", "Order"))]
-    if not (outcome and (kinds or slots.has("thing", "request"))) or yes_no(slots) or slots.has("intent", "count"):
+    meant = bool(kinds) or slots.has("thing", "request")
+    if slots.has("kind", "RequestStatus") and not slots.has("intent", "list", "occurred", "when", "since"):
+        outcome = meant = True  # the status of the request is no message about it
+    asked = [SAID.get(("request", one), one) for one in slots.values("state")]
+    yes = yes_no(slots)
+    if not (outcome and meant) or slots.has("intent", "count") or (yes and len(asked) != 1):
         return None
     point = slots.one("point")
     slots.take("thing", "access_point", "request")
@@ -338,7 +343,8 @@ def _requests_there(slots: Slots) -> Read:
     slots.take("subject", "code")
     _ended(slots)
     slots.take("group", "code", "state")
-    return (RequestLife(access_point=point, kinds=tuple(dict.fromkeys(one.value for one in kinds))),)
+    named = tuple(dict.fromkeys(one.value for one in kinds))
+    return (RequestLife(access_point=point, kinds=named, equals=asked[0] if yes else None),)
 
 
 def _ended(slots: Slots) -> None:
@@ -349,7 +355,8 @@ def _ended(slots: Slots) -> None:
 
 ENDING = frozenset((
     "reponse", "answer", "response", "antwoord", "cloturee", "cloture", "cloturees", "closed", "close", "afgesloten",
-    "ended", "finished", "terminee", "fini", "finie", "finies", "conclue", "afgerond", "geantwoord", "beeindigd", "geeindigd",
+    "ended", "finished", "terminee", "fini", "finie", "finies", "conclue", "afgerond", "geantwoord", "beeindigd",
+    "geeindigd",
 ))  # fmt: skip
 """Words for the end of a request, where its code is asked for."""
 AT_LAST = frozenset(("finally", "eventually", "ultimately", "finalement", "uiteindelijk", "ondertussen", "meanwhile"))
@@ -561,6 +568,8 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if "finding" in things and first["finding"] < first["message"] < 10_000 and slots.has("intent", "count"):
         slots.take("thing", "message", "finding")
         return "finding", True  # the number of findings on messages
+    if things == ["envelope"] and slots.has("gateway") and not slots.has("intent", "count"):
+        return "incident", True  # which envelope had an incident: its list names the envelope
     for one in ("ticket", "notification", "acknowledgement", "incident", "request", "envelope"):
         of_envelope = one == "envelope" and slots.has("envelope") and (slots.has("kind") or "message" in things)
         if one in things and not of_envelope:
@@ -626,7 +635,13 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
         slots.take("field", "kinds")
         slots.take("subject", "kind")
         groups = [one for one in groups if one != "kind"]
-    if thing == "request" and len(groups) > 1 and not spread and not slots.has("each") and not slots.has("intent", "count"):
+    if (
+        thing == "request"
+        and len(groups) > 1
+        and not spread
+        and not slots.has("each")
+        and not slots.has("intent", "count")
+    ):
         slots.take("group")  # what kind it was and in what state it is: the list shows it
         slots.take("field", "kinds")
         slots.take("subject", "kind", "code")

@@ -355,7 +355,7 @@ def _ended(slots: Slots) -> None:
 
 ENDING = frozenset((
     "reponse", "answer", "response", "antwoord", "cloturee", "cloture", "cloturees", "closed", "close", "afgesloten",
-    "ended", "finished", "terminee", "fini", "finie", "finies", "conclue", "afgerond", "geantwoord", "beeindigd",
+    "end", "ended", "finished", "terminee", "fini", "finie", "finies", "conclue", "afgerond", "geantwoord", "beeindigd",
     "geeindigd",
 ))  # fmt: skip
 """Words for the end of a request, where its code is asked for."""

@@ -148,6 +148,14 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
             {"do": "rules", "how": "count", "where": {"markets": ("DK",)}},
         ),
         (
+            "Combien de règles danoises, en laissant de côté les règles communes ?",
+            {"do": "rules", "how": "count", "where": {"markets": ("DK",)}},
+        ),
+        (
+            "Hoeveel Deense regels zijn er, de gemeenschappelijke buiten beschouwing gelaten?",
+            {"do": "rules", "how": "count", "where": {"markets": ("DK",)}},
+        ),
+        (
             "Which two messages are sitting in quarantine right now?",
             {"do": "stored", "thing": "message", "how": "list", "states": ["quarantined"]},
         ),

@@ -195,7 +195,10 @@ def markets_of(slots: Slots) -> tuple[str, ...]:
     slots.take("market")
     before = set(slots.used)
     excepted = [one.value for one in named if slots.denied(one, "except", "not")]
-    if excepted and len(excepted) < len({one.value for one in named}):
+    kept = tuple(dict.fromkeys(one.value for one in named if one.value not in excepted))
+    if excepted == ["common"] and kept:
+        return kept  # those of a country are without the common ones anyway
+    if excepted and kept:
         slots.used = before  # one that has it and one that has not: no list of rules
     elif excepted:
         return tuple(market for market in (*slots.asked.markets, "common") if market not in excepted)

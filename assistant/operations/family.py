@@ -248,10 +248,12 @@ class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
 
 
 class RequestLife(Operation, tag="request_life", frozen=True, kw_only=True):
-    """What became of a request to the market, by its reference, ours or the market's: its state, since when, with
-    which code, and every step."""
+    """What became of a request to the market, by its reference, ours or the market's, or of those at an access point:
+    its state, since when, with which code, and every step; of requests of ours at the point only these kinds."""
 
-    reference: Text
+    reference: Text | None = None
+    access_point: Text | None = None
+    kinds: tuple[Text, ...] = ()
     equals: Text | None = None
     """Asks yes or no: whether its state is this; `open` is any that is no answer for good."""
 

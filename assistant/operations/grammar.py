@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from functools import lru_cache
 
+from assistant.knowledge.language import is_question_word
 from assistant.operations.catalogue_forms import only_there, rules
 from assistant.operations.family import Plan
 from assistant.operations.list_forms import code_lists
@@ -38,7 +39,7 @@ _PARTS = re.compile(
     r"quels|quelles|pourquoi|depuis quand|hoeveel|wat|welke|welk|waarom|sinds wanneer)\b)|\?\s+(?=\w)"
 )
 _WHICH_ONES = re.compile(
-    r"(?i)(?:and |et |en )?(?:which(?: ones?)?(?: are (?:they|those))?|"
+    r"(?i)(?:and |et |en )?(?:(?:which|what)(?: ones?)?(?: are (?:they|those)| is it)?|quoi|wat|"
     r"(?:le|la|les)quel(?:le)?s?(?: est-ce| sont-ce| sont-(?:il|elle)s)?|"
     r"welke?(?: (?:dan|zijn (?:dat|het)))?|"
     r"(?:a |the )?(?:full |complete )?list,? please|"
@@ -131,7 +132,7 @@ _WILL = re.compile(
 """The French future before its subject: recevrons-nous."""
 
 
-_EXACT = ("code", "message", "point", "envelope", "request", "reference")
+_EXACT = ("code", "message", "point", "envelope", "request", "reference", "gateway")
 """Slots of names that tell one thing of many: what else a statement says of it restricts nothing."""
 _RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "class", "direction", "number", "not",
                 "without", "except", "only", "than")  # fmt: skip
@@ -146,6 +147,13 @@ _COLON = re.compile(
     r"zijn|geldt|gelden)\b).*)$"
 )
 """What is told of things that are named, before a question to be answered by yes or no."""
+_HEADING = re.compile(
+    r"(?i)^(?P<before>[^:?]*\b(?:for|pour|voor)\s+(?:an?|the|my|our|un|une|le|la|les|mon|ma|mes|notre|nos|een|de|het|"
+    r"mijn|onze?)\s+(?P<purpose>[^:?]+)):\s+(?P<last>\S.*)$"
+)
+"""What the answer is wanted for, with a colon: one figure for the board: how many."""
+_IDLE = frozenset(("filler", "intent", "times"))
+"""Slots of words that name nothing that a question may be about."""
 _TAIL = re.compile(
     r"(?i)(?:[,;–-]+\s+(?:and|but|because|since|so|as|et|mais|car|en|maar|want)\s+(?:i|we|my|our|je|j'|nous|on|mon|ik|wij|"
     r"mijn|onze)\b[^?]*|[.?!]\s+(?:can|could|would|peux|peut|pouvez|pourriez|kun|kunt|zou)\b[^.?!]*\b(?:name|list|show|"
@@ -169,6 +177,12 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
       asked: the question, taken apart.
       taken: takes a text apart.
     """
+    heading = _HEADING.match(asked.text)
+    if heading is not None and _is_idle(heading["before"], heading["purpose"], asked):
+        short = None if is_none(asked) else taken(heading["last"])
+        if short is not None:
+            short.language = asked.language
+        return short
     text = _TAIL.sub("", asked.text)
     *before, last = _SENTENCES.split(text)
     lead = None if before else _LEAD.match(text)
@@ -248,6 +262,12 @@ def _meant(told: Understood, question: Understood) -> str:
     places = [place for one in told.found if one.slot == "market" for place in range(one.start, one.end)]
     markets = [told.tokens[place] for place in dict.fromkeys(places)]
     return " ".join((*markets, *told.values("list")[:1], "code", values[0]))
+
+
+def _is_idle(before: str, purpose: str, asked: Understood) -> bool:
+    """Whether what stands before a colon names nothing that a question may be about: no word of the rules' texts."""
+    named = [one for one in matches(tokens_of(before)) if one.slot not in _IDLE]
+    return not named and asked.spoken().isdisjoint(word for word in tokens_of(purpose) if not is_question_word(word))
 
 
 _FREEING = re.compile(

@@ -179,10 +179,10 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
     asks = yes_no(slots) or slots.has("intent", "exists")
     among = listed if listed and listed.isdigit() and slots.left() and not _called(slots, listed, name) else None
     listed = None if among else listed  # a number among words of the meaning: low voltage up to 36 kVA
-    meant = slots.has("field", "sentence") and any(slots.asked.word(one - 1) in ("code", "codes") for one in stranger)
-    if listed or (stranger and (asks or meant)):
+    called = [place for place in stranger if slots.asked.word(place - 1) in ("code", "codes")]
+    if listed or (stranger and asks) or called:
         slots.used |= set(stranger)
-        code = listed or slots.asked.tokens[stranger[0]].upper()
+        code = listed or slots.asked.tokens[(called or stranger)[0]].upper()
         how = "exists" if asks else "meaning"
         return (CodeLists(how=how, list=name, code=code, markets=markets, on=days.day),)  # type: ignore[arg-type]
     dated = bool(slots.take("dated"))

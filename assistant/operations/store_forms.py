@@ -201,11 +201,14 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("market", "all")
         return (WhyMessage(message=id_, about="facts"),)
     if slots.has("subject", "rule") and (slots.has("severity", "error") or slots.has("state")):
+        refusing = slots.has("state", "rejected") and not yes_no(slots)  # what only warns refuses nothing
+        if any(slots.denied(one, "without") for one in slots.of("severity", "warning")):
+            slots.take("intent", "without")
         slots.take("subject", "rule")
         slots.take("severity")
         slots.take("state")
         slots.take("group", "rule")
-        return (WhyMessage(message=id_, about="codes"),)
+        return (WhyMessage(message=id_, about="codes", severity="error" if refusing else None),)
     if slots.has("state") and not WHO.isdisjoint(slots.asked.tokens[:1]):
         slots.take("state")
         slots.take("severity")
@@ -293,6 +296,8 @@ def request_life(slots: Slots) -> Read:
     """What became of one request, by its reference."""
     slot = "reference" if slots.has("reference") else "request"
     reference = slots.one(slot)
+    if reference is None and slots.has("point"):
+        return _requests_there(slots)
     if reference is None or (slot == "request" and len(reference) <= LONGEST_NUMBER) or slots.has("intent", "count"):
         return None
     slots.take("thing", "request")
@@ -309,16 +314,49 @@ def request_life(slots: Slots) -> Read:
     slots.take("intent", "why", "when", "since", "state", "life", "list", "exists", "today", "last", "occurred")
     slots.take("field", "sentence", "ebix", "validity")
     slots.take("subject", "code", "ebix")
-    if slots.has("group", "code"):
-        slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in ENDING}
+    _ended(slots)
     slots.take("group", "code", "state")
     slots.take("thing", "access_point")
     return (RequestLife(reference=reference, equals=is_),)
 
 
+def _requests_there(slots: Slots) -> Read:
+    """What became of the requests at an access point."""
+    outcome = slots.has("intent", "state", "why", "life") or slots.has("group", "code", "state") or slots.has("state")
+    kinds = [one for one in slots.of("kind") if one.value.endswith(("Request", "Order"))]
+    meant = bool(kinds) or slots.has("thing", "request")
+    if slots.has("kind", "RequestStatus") and not slots.has("intent", "list", "occurred", "when", "since"):
+        outcome = meant = True  # the status of the request is no message about it
+    asked = [SAID.get(("request", one), one) for one in slots.values("state")]
+    yes = yes_no(slots)
+    if not (outcome and meant) or slots.has("intent", "count") or (yes and len(asked) != 1):
+        return None
+    point = slots.one("point")
+    slots.take("thing", "access_point", "request")
+    slots.take("kind")  # of what the market tells no kind is known: its object is shown
+    slots.take("market")
+    slots.take("state")
+    slots.take("fact")
+    _settled(slots)
+    slots.take("intent", "why", "when", "since", "state", "life", "list", "today", "last", "occurred")
+    slots.take("field", "sentence", "ebix", "validity")
+    slots.take("subject", "code")
+    _ended(slots)
+    slots.take("group", "code", "state")
+    named = tuple(dict.fromkeys(one.value for one in kinds))
+    return (RequestLife(access_point=point, kinds=named, equals=asked[0] if yes else None),)
+
+
+def _ended(slots: Slots) -> None:
+    """Take the words for the end of a request where its code is asked for."""
+    if slots.has("group", "code"):
+        slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in ENDING}
+
+
 ENDING = frozenset((
     "reponse", "answer", "response", "antwoord", "cloturee", "cloture", "cloturees", "closed", "close", "afgesloten",
-    "ended", "finished", "terminee", "beeindigd", "geeindigd",
+    "end", "ended", "finished", "terminee", "fini", "finie", "finies", "conclue", "afgerond", "geantwoord", "beeindigd",
+    "geeindigd",
 ))  # fmt: skip
 """Words for the end of a request, where its code is asked for."""
 AT_LAST = frozenset(("finally", "eventually", "ultimately", "finalement", "uiteindelijk", "ondertussen", "meanwhile"))
@@ -380,6 +418,8 @@ def stored(slots: Slots) -> Read:
     if prefix:
         _take_beside_prefix(slots)
     least, most = _bounds(slots, by)
+    if how == "list" and by is None:
+        _take_so_many(slots)
     every = bool(codes) or bool(prefix) or thing == "finding" or (how == "top" and coded)
     plan = Stored(
         thing=thing,
@@ -391,7 +431,7 @@ def stored(slots: Slots) -> Read:
         types=tuple(events or slots.take("type")),
         code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=_severity(slots, how, by, every=every),  # type: ignore[arg-type]
+        severity=None if thing == "request" else _severity(slots, how, by, every=every),  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
         late=thing in ("request", "freed") and bool(slots.take("late")),
@@ -406,12 +446,28 @@ def stored(slots: Slots) -> Read:
     return _dated(plan, slots)
 
 
+def _take_so_many(slots: Slots) -> None:
+    """Take how many things there are of which it is asked which: which two messages wait."""
+    things = {one.start for one in slots.of("thing")}
+    slots.mark(one for one in slots.of("number")
+               if one.end in things and slots.asked.word(one.start - 1) in SO_MANY)  # fmt: skip
+
+
+SO_MANY = frozenset(("which", "what", "the", "quels", "quelles", "les", "welke", "de"))
+"""Words before the number of things that are known to be so many."""
+
+
 def _take_beside(slots: Slots, thing: str) -> list[str]:
     """Take what is said beside requests and notifications; the events of notifications."""
     if thing == "notification":
         slots.mark(one for one in slots.of("receiver") if not TOWARDS.isdisjoint(slots.asked.tokens[: one.start][-2:]))
         slots.take("word", "outbox")
+    if thing == "incident":
+        slots.take("thing", "envelope")
+        slots.take("fact")
     if thing == "request":
+        slots.take("class", "product")  # we made it ourselves
+        _ended(slots)
         slots.take("direction", "out")
         slots.take("english", "reference")
     events = slots.take("event") if thing == "notification" else []
@@ -512,6 +568,8 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if "finding" in things and first["finding"] < first["message"] < 10_000 and slots.has("intent", "count"):
         slots.take("thing", "message", "finding")
         return "finding", True  # the number of findings on messages
+    if things == ["envelope"] and slots.has("gateway") and not slots.has("intent", "count"):
+        return "incident", True  # which envelope had an incident: its list names the envelope
     for one in ("ticket", "notification", "acknowledgement", "incident", "request", "envelope"):
         of_envelope = one == "envelope" and slots.has("envelope") and (slots.has("kind") or "message" in things)
         if one in things and not of_envelope:
@@ -577,6 +635,18 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
         slots.take("field", "kinds")
         slots.take("subject", "kind")
         groups = [one for one in groups if one != "kind"]
+    if (
+        thing == "request"
+        and len(groups) > 1
+        and not spread
+        and not slots.has("each")
+        and not slots.has("intent", "count")
+    ):
+        slots.take("group")  # what kind it was and in what state it is: the list shows it
+        slots.take("field", "kinds")
+        slots.take("subject", "kind", "code")
+        slots.take("fact")
+        return None
     phrases = {one.value for one in slots.of("group") if one.end - one.start > 1}
     if thing == "freed":
         slots.take("group", "by")
@@ -826,7 +896,9 @@ def _dated(plan: Stored, slots: Slots) -> tuple[Plan, ...]:
     days = slots.days()
     since, until = days.since, days.until
     waits = slots.has("period", "today") and bool(plan.states) and not slots.has("intent", "occurred")
-    if waits and plan.thing == "message":
+    stands = plan.thing == "request" and slots.has("intent", "state") and not slots.has("intent", "occurred")
+    waits = waits or (stands and slots.has("period", "today"))
+    if waits and plan.thing in ("message", "request"):
         since = until = None  # what waits today waits now, whenever it arrived
     if slots.take("intent", "today") and since is None and slots.has("period", "today") and not waits:
         since, until = slots.today, slots.today + timedelta(days=1)

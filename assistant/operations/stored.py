@@ -111,8 +111,8 @@ def _sent() -> dict[str, Source]:
             o, o.c.created_at,
             {"id": o.c.id, "market": o.c.market, "kind": o.c.kind, "type": o.c.type, "state": o.c.state,
              "channel": o.c.channel, "by": o.c.submitted_by, "reference": o.c.reference,
-             "market_reference": o.c.market_reference},
-            ("id", "market", "type", "state", "reference", "market_reference"), states.REQUEST_STATES,
+             "market_reference": o.c.market_reference, "code": o.c.answer_code},
+            ("id", "market", "kind", "type", "state", "code", "reference", "market_reference"), states.REQUEST_STATES,
             page="/requests", command="energycomm request list",
         ),
         "notification": Source(
@@ -128,6 +128,7 @@ def _sent() -> dict[str, Source]:
 
 def _kept() -> dict[str, Source]:
     """What the house keeps: tickets, incidents, access points, versions of the rules."""
+    e = tables.envelope.c
     t, i, point, v = tables.ticket, tables.incident, tables.access_point, tables.rules_version
     return {
         "ticket": Source(
@@ -138,8 +139,10 @@ def _kept() -> dict[str, Source]:
             page="/tickets", command="energycomm correct tickets",
         ),
         "incident": Source(
-            i, i.c.at, {"id": i.c.id, "code": i.c.code, "severity": i.c.severity, "expected": i.c.expected},
-            ("id", "code", "severity", "expected"),
+            i, i.c.at,
+            {"id": i.c.id, "code": i.c.code, "severity": i.c.severity, "expected": i.c.expected,
+             "envelope": select(e.name).where(e.id == i.c.envelope_id).scalar_subquery()},
+            ("id", "code", "severity", "expected", "envelope"),
         ),
         "access_point": Source(
             point, point.c.last_at, {"id": point.c.id, "market": point.c.market, "identifier": point.c.identifier},

@@ -27,7 +27,7 @@ LONGEST = 400
 _ERROR_CODE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2})[-_ ]?([A-Za-z])[-_ ]?(\d{2})(?![A-Za-z0-9])")
 _WORD = re.compile(r"(?<![\w-])[A-Za-z0-9][\w.-]*[A-Za-z0-9](?![\w-])|(?<![\w-])\w(?![\w-])")
 _MESSAGE = re.compile(
-    r"(?i)\b(?:kernel[ -]?)?(?:message|bericht|msg|record|enregistrement)\s*"
+    r"(?i)\b(?:kernel[ -]?)?(?:message|bericht|msg|record|enregistrement)(?:\s*,(?=\s*n))?\s*"
     r"(?:number|no\.?|nr\.?|n°|nº|num[ée]ro|nummer|id|#)?\s*#?(\d{1,18})\b|(?<!\w)#(\d{1,18})\b"
 )
 _ENVELOPE = re.compile(
@@ -48,7 +48,7 @@ _REFERENCE = re.compile(
 """A reference has letters and digits."""
 _NUMBERED = re.compile(r"(?i)\b(r[ée]f[ée]rence|referentie|kenmerk)\s+(?:(?:no\.?|nr\.?|n°|nº)\s*)?(\d{6,11})(?!\d)")
 """Or it is a number, and the question says that it is one."""
-_POINT = re.compile(r"(?<![\d#])(\d{12,18})(?!\d)")
+_POINT = re.compile(r"(?i)(?:\b(?:connection|ean(?:[ -]code)?|gsrn)\s+)?(?<![\d#])(\d{12,18})(?!\d)")
 _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
 _EXIT = re.compile(
     r"(?i)\b(?:exit|return)[ -]?(?:code|status)\s*(\d{1,3})\b|\bcode\s+(?:de\s+)?(?:sortie|retour)\s*(\d{1,3})\b"

@@ -260,6 +260,16 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "La base n'a pas de demande de référence {reference}.",
         "De opslag heeft geen verzoek met de referentie {reference}.",
     ),
+    "no_request_there": (
+        "The store has no request at the access point {point}.",
+        "La base n'a pas de demande au point {point}.",
+        "De opslag heeft geen verzoek bij de aansluiting {point}.",
+    ),
+    "requests_there": (
+        "{n} requests at the access point {point}.",
+        "{n} demandes au point {point}.",
+        "{n} verzoeken bij de aansluiting {point}.",
+    ),
     "no_message": (
         "There is no message {id} in the store.",
         "Il n'y a pas de message {id} dans la base.",

@@ -107,6 +107,64 @@ def test_whether_a_request_has_a_state_is_answered_by_yes_or_no(
         assert answer(house, question.format(reference)).values == (state in states,)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What became of the request for {}?",
+        "What is the status of the request for metering point {}?",
+        "La demande de mise en service du PDL {}, elle a donné quoi au final ?",
+        "Où en est la demande du point {} ?",
+        "Wat is er van de aanvraag voor {} geworden?",
+        "Hoe staat het met het verzoek voor aansluiting {}?",
+    ],
+)
+def test_requests_at_an_access_point_are_told_with_their_latest_state(
+    french: tuple[House, Engine], question: str
+) -> None:
+    house, engine = french
+    there = (
+        "SELECT identifier, reference, request.state FROM request JOIN access_point a ON a.id = access_point_id"
+        " ORDER BY request.at, milestone"
+    )
+    last: dict[str, dict[str, str]] = {}
+    for point, reference, state in rows(engine, there):
+        last.setdefault(point, {})[reference] = state
+    alone = {point: known for point, known in last.items() if len(known) == 1}
+    assert alone
+    for point, known in alone.items():
+        ((reference, state),) = known.items()
+        assert f"{reference} " in (sentence := answer(house, question.format(point)).sentence)
+        assert f" {state}" in sentence
+
+
+@pytest.mark.parametrize("state", ["refused", "done"])
+def test_whether_a_request_at_an_access_point_has_a_state(french: tuple[House, Engine], state: str) -> None:
+    house, engine = french
+    (point,) = rows(engine, "SELECT identifier FROM request JOIN access_point a ON a.id = access_point_id"
+                            " WHERE reference = 'A0000909' LIMIT 1")[0]  # fmt: skip
+    last = rows(engine, "SELECT state FROM request WHERE reference = 'A0000909' ORDER BY at, milestone")[-1]
+    found = answer(house, f"Is the request for {point} {state}?")
+    assert found.values == (last == (state,),)
+
+
+def test_several_requests_at_an_access_point_are_counted_and_all_shown(french: tuple[House, Engine]) -> None:
+    house, engine = french
+    query = (
+        "SELECT identifier, count(DISTINCT reference) FROM request JOIN access_point a ON a.id = access_point_id"
+        " GROUP BY identifier ORDER BY 2 DESC LIMIT 1"
+    )
+    ((point, number),) = rows(engine, query)
+    found = answer(house, f"What became of the requests at point {point}?")
+    assert number > 1
+    assert found.sentence.startswith(f"{number} requests ")
+    assert found.table is not None
+    assert len({row[-2] for row in found.table.rows}) == number
+
+
+def test_a_point_without_requests_is_said_to_have_none(french: tuple[House, Engine]) -> None:
+    assert "no request" in answer(french[0], "What became of the request for 99000000099999?").sentence
+
+
 def test_a_request_that_there_is_not_is_said_to_be_none(french: tuple[House, Engine]) -> None:
     assert answer(french[0], "Où en est la demande Z9999999 ?").values == ()
 

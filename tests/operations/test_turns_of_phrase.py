@@ -157,6 +157,91 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
                 "kinds": ["SupplierSwitchRequest"],
             },
         ),
+        (
+            "We put one request to the Danish market ourselves. What kind was it, and in what state is it today?",
+            {"do": "stored", "thing": "request", "how": "list", "markets": ["DK"]},
+        ),
+        (
+            "Quel code de réponse a eu notre demande française ?",
+            {"do": "stored", "thing": "request", "by": "code", "markets": ["FR"]},
+        ),
+        (
+            "We sent one supplier switch to the Danish hub; for which metering point was it?",
+            {
+                "do": "stored", "thing": "message", "how": "groups", "by": "access_point", "markets": ["DK"],
+                "kinds": ["SupplierSwitchRequest"],
+            },
+        ),
+        (
+            "Which notification event goes out more than any other?",
+            {"do": "stored", "thing": "notification", "how": "top", "by": "type"},
+        ),
+        (
+            "Quel code d'erreur revient plus souvent que tous les autres ?",
+            {"do": "stored", "thing": "message", "how": "top", "by": "code"},
+        ),
+        (
+            "Which messages waited and then got through after all?",
+            {"do": "stored", "thing": "freed", "how": "list", "states": ["quarantined"]},
+        ),
+        (
+            "Welke berichten wachtten en zijn alsnog aanvaard?",
+            {"do": "stored", "thing": "freed", "how": "list", "states": ["quarantined"]},
+        ),
+        ("Message 90 was stuck. Which message set it free?", {"do": "why_message", "message": 90, "about": "freed"}),
+        (
+            "There is a message, number 121, untouched. Is something else supposed to arrive first, and what?",
+            {"do": "why_message", "message": 121},
+        ),
+        ("Bericht 415 doet niets. Moet er eerst nog iets anders binnenkomen?", {"do": "why_message", "message": 415}),
+        (
+            "Leaving the warnings aside, by which rules was message 345 turned down?",
+            {"do": "why_message", "message": 345, "about": "codes", "severity": "error"},
+        ),
+        (
+            "Sans compter les avertissements, quelles règles ont rejeté le message 345 ?",
+            {"do": "why_message", "message": 345, "about": "codes", "severity": "error"},
+        ),
+        (
+            "Total number of findings whose class is grid_operator, errors and warnings alike.",
+            {"do": "stored", "thing": "finding", "error_class": "grid_operator"},
+        ),
+        (
+            "How many Danish rules are there, leaving the common ones out?",
+            {"do": "rules", "how": "count", "where": {"markets": ("DK",)}},
+        ),
+        (
+            "Combien de règles danoises, en laissant de côté les règles communes ?",
+            {"do": "rules", "how": "count", "where": {"markets": ("DK",)}},
+        ),
+        (
+            "Hoeveel Deense regels zijn er, de gemeenschappelijke buiten beschouwing gelaten?",
+            {"do": "rules", "how": "count", "where": {"markets": ("DK",)}},
+        ),
+        (
+            "Which two messages are sitting in quarantine right now?",
+            {"do": "stored", "thing": "message", "how": "list", "states": ["quarantined"]},
+        ),
+        (
+            "ids in quarantaine right now",
+            {"do": "stored", "thing": "message", "how": "list", "states": ["quarantined"]},
+        ),
+        (
+            "On en a combien, des relevés français, enfin des MeterReading ?",
+            {"do": "stored", "thing": "message", "markets": ["FR"], "kinds": ["MeterReading"]},
+        ),
+        (
+            "In the log I met TYPE_DECLARED. Which envelope had it?",
+            {"do": "stored", "thing": "incident", "how": "list", "code": "TYPE_DECLARED"},
+        ),
+        (
+            "What does code ZZ9 mean in the Dutch rejection list?",
+            {"do": "code_lists", "how": "meaning", "list": "rejection", "code": "ZZ9", "markets": ["NL"]},
+        ),
+        (
+            "One figure for the board: how many messages are rejected?",
+            {"do": "stored", "thing": "message", "states": ["rejected"]},
+        ),
     ],
 )  # fmt: skip
 def test_a_turn_of_phrase_asks_for_the_operation_that_a_person_meant(
@@ -177,6 +262,13 @@ def test_a_turn_of_phrase_asks_for_the_operation_that_a_person_meant(
         "What does it need?",
         "Which Belgian points did we lose to a competitor?",
         "How long is the waiting list for a connection?",
+        "For midnight: which rules?",
+        "For the price of gas: how many rules are there?",
+        "Which supplier is cheaper for connection 871999910000000041?",
+        "What postage do I need on an envelope to Atrias?",
+        "Zet regel BE-R04 voor mij uit.",
+        "Turn off rule BE-R04, please.",
+        "Désactive la règle BE-R04.",
         "Quelle est la taille de la liste d'attente pour un raccordement ?",
     ],
 )

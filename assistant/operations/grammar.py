@@ -94,7 +94,8 @@ def _of_either(asked: Understood) -> bool:
 
 
 def is_none(asked: Understood) -> bool:
-    """Whether a question is none that facts answer: an order, for which nothing is done, or one for advice.
+    """Whether a question is none that facts answer: an order, for which nothing is done, one for advice, or one for a
+    person who did what is not kept.
 
     Args:
       asked: the question, taken apart.
@@ -102,7 +103,18 @@ def is_none(asked: Understood) -> bool:
     found = _inquired(asked)
     told = {place for one in found if one.slot == "todo" for place in range(one.start, one.end)}
     opinion = any(one.slot == "opinion" and one.start not in told for one in found)
-    return is_order(asked) or opinion or _of_the_future(asked, found)
+    return is_order(asked) or opinion or _of_the_future(asked, found) or _of_a_reader(asked)
+
+
+_WHO = frozenset(("who", "qui", "wie"))
+_KEPT_OF_MESSAGES = ("state", "fact", "class", "late")
+
+
+def _of_a_reader(asked: Understood) -> bool:
+    """Whether it is asked who did something with a message that is not kept: who looked at it last."""
+    kept = any(asked.has(slot) for slot in _KEPT_OF_MESSAGES) or asked.has("group", "by")
+    kept = kept or asked.has("intent", "freed", "why", "occurred", "state") or asked.has("field", "class")
+    return asked.has("message") and not kept and not _WHO.isdisjoint(asked.tokens[:1])
 
 
 _SENTENCES = re.compile(r"(?<=[.!])\s+(?=[^\W\d_])")
@@ -142,6 +154,8 @@ _LEAD = re.compile(
     r"quelle|quelles|combien|pourquoi|depuis quand|hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
 """What is told before the question word of the same sentence."""
+_BRACKETED = re.compile(r"(?i)^(?:if|when|where|si|lorsqu|quand|als|wanneer|indien)\b.*\([a-z]{2}-[a-z]+\d+\)\s*$")
+"""What a rule says, with its code in brackets: if a point has not fourteen digits (FR-P01)."""
 _COLON = re.compile(
     r"(?i)^(?P<before>[^:;]+?)\s*[:;–]\s*(?P<last>(?:(?:is|are|do|does|did|has|have|was|were|est|ont|sont|a|heeft|hebben|"
     r"zijn|geldt|gelden)\b).*)$"
@@ -157,7 +171,9 @@ _IDLE = frozenset(("filler", "intent", "times"))
 _TAIL = re.compile(
     r"(?i)(?:[,;–-]+\s+(?:and|but|because|since|so|as|et|mais|car|en|maar|want)\s+(?:i|we|my|our|je|j'|nous|on|mon|ik|wij|"
     r"mijn|onze)\b[^?]*|[.?!]\s+(?:can|could|would|peux|peut|pouvez|pourriez|kun|kunt|zou)\b[^.?!]*\b(?:name|list|show|"
-    r"tell|give|nommer|lister|citer|montrer|donner|dire|noemen|tonen|geven|opnoemen)\b[^.?!]*)[.?!]*$"
+    r"tell|give|nommer|lister|citer|montrer|donner|dire|noemen|tonen|geven|opnoemen)\b"
+    r"(?![^.?!]*\b(?:what|which|why|how|when|whether|if|quel\w*|pourquoi|combien|quand|comment|si|wat|welke?|waarom|"
+    r"hoe\w*|wanneer|of)\b)[^.?!]*)[.?!]*$"
 )
 """What is told behind a question: and I have no idea where to look; can you name them?"""
 _BACK = frozenset((
@@ -186,7 +202,7 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     text = _TAIL.sub("", asked.text)
     *before, last = _SENTENCES.split(text)
     lead = None if before else _LEAD.match(text)
-    if lead is not None and not TOLD_BY.isdisjoint(tokens_of(lead["before"])):
+    if lead is not None and (_BRACKETED.search(lead["before"]) or not TOLD_BY.isdisjoint(tokens_of(lead["before"]))):
         before, last = [lead["before"]], lead["last"]
     colon = None if before else _COLON.match(text)
     if colon is not None and (told := taken(colon["before"])) and any(told.has(slot) for slot in _EXACT):
@@ -217,9 +233,7 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
             value if slot not in ("message", "envelope") else f"{slot} {value}"
             for slot, values in exact.items() for value in values
         ]  # fmt: skip
-    elif (not _of_pages(question) and any(told.has(slot) for slot in _RESTRICTING)) or not _BACK.isdisjoint(
-        question.tokens
-    ):
+    elif (not _of_pages(question) and _restricts(told, question)) or not _BACK.isdisjoint(question.tokens):
         return None
     else:
         places = [place for one in told.found if one.slot == "market" for place in range(one.start, one.end)]
@@ -228,6 +242,26 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     if short is not None:
         short.language = asked.language
     return short
+
+
+_REPEATED = ("state", "severity", "kind", "type", "class")
+"""Of these a question that says the same again leaves nothing of the statement but how many there are."""
+
+
+def _restricts(told: Understood, question: Understood) -> bool:
+    """Whether a statement may restrict the question behind it: what the question itself says again does not.
+
+    *Three files could not be read. Which envelopes failed?* asks for all that failed.
+    """
+    if told.has("period") or told.has("intent", "last", "since", "today"):
+        return True
+    again = {slot for slot in _REPEATED if told.has(slot) and set(told.values(slot)) <= set(question.values(slot))}
+    inside = {place for one in told.found if one.slot in again for place in range(one.start, one.end)}
+    return any(
+        one.slot in _RESTRICTING and one.slot not in again and not (again and one.slot == "number")
+        and one.start not in inside
+        for one in told.found
+    )  # fmt: skip
 
 
 def _of_pages(question: Understood) -> bool:

@@ -52,6 +52,7 @@ def code_lists(slots: Slots) -> Read:
         _take_where_seen(slots)
     asked = slots.has("intent", "since", "when") or slots.has("until") or slots.has("dated")
     lasting = asked and slots.has("field", "validity") and not slots.asked.days.known
+    lasting = lasting and _circumstance(slots) is None
     if lasting and listed:
         slots.take("intent", "since", "when")
         slots.take("until")
@@ -184,6 +185,9 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         slots.used |= set(stranger)
         code = listed or slots.asked.tokens[(called or stranger)[0]].upper()
         how = "exists" if asks else "meaning"
+        if how == "meaning" and listed and (begun := _circumstance(slots)) is not None:
+            slots.take("intent", "when")
+            slots.used |= {place for place in slots.left() if place > begun}
         return (CodeLists(how=how, list=name, code=code, markets=markets, on=days.day),)  # type: ignore[arg-type]
     dated = bool(slots.take("dated"))
     counted = count and not slots.has("topic")  # how many there are: other words tell of no code
@@ -192,6 +196,18 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
     return (
         CodeLists(how="count" if count else "codes", list=name, markets=markets, on=days.day, dated=dated, words=words),
     )
+
+
+MEANS = frozenset(("mean", "means", "dire", "signifie", "betekent"))
+WHEN = frozenset(("when", "if", "quand", "lorsque", "si", "wanneer", "als"))
+"""Words before what goes on where a code is used."""
+
+
+def _circumstance(slots: Slots) -> int | None:
+    """Where it begins to be told when a code whose meaning is asked is used: it means the same whenever it is."""
+    tokens = slots.asked.tokens
+    meant = next((place for place, one in enumerate(tokens) if one in MEANS), None)
+    return None if meant is None else next((p for p, one in enumerate(tokens) if one in WHEN and p > meant), None)
 
 
 def _called(slots: Slots, listed: str, name: str) -> bool:

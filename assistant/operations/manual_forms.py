@@ -79,7 +79,8 @@ def codes(slots: Slots) -> Read:
 ENDED = frozenset((
     "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache",
     "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
-    "beeindigd", "eindigde", "stopte", "died", "crashed", "bailed", "plante", "plantee", "gecrasht", "crashte",
+    "beeindigd", "eindigde", "stopte", "back", "came", "returned", "gave", "revenue", "revenu", "rendu", "renvoye", "terug",
+    "kwam", "gaf", "arretee", "arrete", "died", "crashed", "bailed", "plante", "plantee", "gecrasht", "crashte",
 ))  # fmt: skip
 """Words for what ends with an exit code, and that it did."""
 
@@ -87,6 +88,8 @@ ENDED = frozenset((
 def _take_what_ended(slots: Slots) -> None:
     """Take what ended with an exit code: the code means the same for all."""
     slots.take("subject", "command", "script")
+    slots.take("command")
+    slots.take("intent", "occurred")
     slots.take("field", "repair")
     slots.take("english", "script")
     slots.take("state", "done", "failed")

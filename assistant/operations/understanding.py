@@ -402,8 +402,12 @@ def _titled(text: str, lexicon: Lexicon) -> str:
     return text
 
 
-_GLOSS = re.compile(r"\(\s*`?([\w-]+)`?\s*\)")
-"""A name in brackets says what the words before it mean: unité de courbe (curve_unit)."""
+_GLOSS = re.compile(
+    r"(?i)\(\s*(?P<noun>(?:the\s+|la\s+|le\s+|de\s+|het\s+)?(?:list|liste|codelijst|lijst|field|champ|veld|set)\s+)?"
+    r"`?(?P<name>[\w.-]+)`?\s*\)"
+)
+"""A name in brackets says what the words before it mean: unité de courbe (curve_unit), the postcode (field x.y)."""
+_FIELD_NOUNS = (["field"], ["champ"], ["veld"])
 
 
 def _glossed(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> str:
@@ -412,8 +416,9 @@ def _glossed(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) ->
              ("class", _CLASSES), ("script", lexicon.repairs))  # fmt: skip
 
     def name(found: re.Match[str]) -> str:
-        low = found[1].lower()
-        hit = next(((slot, words[low]) for slot, words in known if low in words), None)
+        low, noun = found["name"].lower(), (found["noun"] or "").lower().split()[-1:]
+        there = (("pointed", lexicon.fields),) if noun in _FIELD_NOUNS else known
+        hit = next(((slot, words[low]) for slot, words in there if low in words), None)
         if hit is None:
             return found.group()
         names.append([hit, ("gloss", hit[1])])

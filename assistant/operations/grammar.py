@@ -248,6 +248,9 @@ _REPEATED = ("state", "severity", "kind", "type", "class")
 """Of these a question that says the same again leaves nothing of the statement but how many there are."""
 
 
+_NAMELESS = frozenset(("not", "filler", "english"))
+
+
 def _restricts(told: Understood, question: Understood) -> bool:
     """Whether a statement may restrict the question behind it: what the question itself says again does not.
 
@@ -255,6 +258,8 @@ def _restricts(told: Understood, question: Understood) -> bool:
     """
     if told.has("period") or told.has("intent", "last", "since", "today"):
         return True
+    if {one.slot for one in told.found} <= _NAMELESS:
+        return False  # he never agreed: no value is denied
     again = {slot for slot in _REPEATED if told.has(slot) and set(told.values(slot)) <= set(question.values(slot))}
     inside = {place for one in told.found if one.slot in again for place in range(one.start, one.end)}
     return any(

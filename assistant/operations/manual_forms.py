@@ -79,8 +79,9 @@ def codes(slots: Slots) -> Read:
 ENDED = frozenset((
     "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache",
     "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
-    "beeindigd", "eindigde", "stopte", "back", "came", "returned", "gave", "revenue", "revenu", "rendu", "renvoye", "terug",
-    "kwam", "gaf", "arretee", "arrete", "died", "crashed", "bailed", "plante", "plantee", "gecrasht", "crashte",
+    "beeindigd", "eindigde", "stopte", "back", "came", "returned", "gave", "revenue", "revenu", "rendu", "renvoye",
+    "terug", "kwam", "gaf", "arretee", "arrete", "died", "crashed", "bailed", "plante", "plantee", "gecrasht",
+    "crashte",
 ))  # fmt: skip
 """Words for what ends with an exit code, and that it did."""
 

@@ -334,6 +334,10 @@ def _placed(tokens: list[str], names: list[list[tuple[str, str]]]) -> list[Match
     return found
 
 
+FIELD_WORDS = ("field", "champ", "veld")
+"""Before a small word that is the name of a field: look at is none, the field at is one."""
+
+
 def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Match]:
     """Names that are written as words: a code list, a setting, a command, a word of the glossary."""
     covered = {place for one in phrased for place in range(one.start, one.end)}
@@ -367,7 +371,8 @@ def _named(tokens: list[str], phrased: list[Match], lexicon: Lexicon) -> list[Ma
             for at in range(len(tokens) - length + 1):
                 words = glue.join(token.rstrip("_") for token in tokens[at : at + length])
                 name = names.get(words) or names.get(words.removesuffix("s")) or names.get(words + "s")
-                if name and not taken & set(range(at, at + length)) and not words.isdigit():
+                small = slot == "kept" and words in _QUESTION_WORDS and tokens[at - 1] not in FIELD_WORDS
+                if name and not taken & set(range(at, at + length)) and not (words.isdigit() or small):
                     taken |= set(range(at, at + length))
                     found.append(Match(at, at + length, slot, name))
     return found
@@ -407,7 +412,6 @@ _GLOSS = re.compile(
     r"`?(?P<name>[\w.-]+)`?\s*\)"
 )
 """A name in brackets says what the words before it mean: unité de courbe (curve_unit), the postcode (field x.y)."""
-_FIELD_NOUNS = (["field"], ["champ"], ["veld"])
 
 
 def _glossed(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> str:
@@ -416,8 +420,8 @@ def _glossed(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) ->
              ("class", _CLASSES), ("script", lexicon.repairs))  # fmt: skip
 
     def name(found: re.Match[str]) -> str:
-        low, noun = found["name"].lower(), (found["noun"] or "").lower().split()[-1:]
-        there = (("pointed", lexicon.fields),) if noun in _FIELD_NOUNS else known
+        low, noun = found["name"].lower(), "".join((found["noun"] or "").lower().split()[-1:])
+        there = (("pointed", lexicon.fields),) if noun in FIELD_WORDS else known
         hit = next(((slot, words[low]) for slot, words in there if low in words), None)
         if hit is None:
             return found.group()

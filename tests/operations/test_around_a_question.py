@@ -224,3 +224,55 @@ def test_a_guess_that_says_less_than_the_question_is_none(house: House, question
     asked = house.read(question).asked
     assert asked is not None
     assert houses._says_less(plan, asked)
+
+
+@pytest.mark.parametrize(
+    ("question", "answered"),
+    [
+        ("If a French point is not made of fourteen digits (FR-P01), what ebIX reason goes with it?", {"E10"}),
+        ("Als een Deens punt geen achttien cijfers heeft (DK-P01), welke ebIX-reden hoort daarbij?", {"E10"}),
+    ],
+)
+def test_what_a_rule_says_with_its_code_in_brackets_only_names_it(
+    ask: Callable[[str], Worked], question: str, answered: set[str]
+) -> None:
+    assert set(ask(question).values) == answered
+
+
+def test_a_statement_that_the_question_says_again_restricts_nothing(house: House) -> None:
+    told = "Three files could not be read in my test, it seems. Which envelopes failed?"
+    reading = house.read(told).read
+    assert reading == house.read("Which envelopes failed?").read
+    assert reading is not None
+    assert house.read("Two files could not be processed last night. Which envelopes failed?").read is None
+
+
+def test_a_question_behind_a_wish_to_be_told_is_the_question(house: House) -> None:
+    told = "A customer insists that message 390 is fine. Could you please tell me on what ground it was turned down?"
+    assert house.plan(told)["plans"] == house.plan("Why was message 390 rejected?")["plans"]
+
+
+def test_what_goes_on_where_a_code_is_used_does_not_change_its_meaning(ask: Callable[[str], Worked]) -> None:
+    plain = ask("What does code E66 mean in Belgium (list stop_reason)?")
+    assert ask("What does code E66 mean when a move ends in Belgium (list stop_reason)?").values == plain.values
+
+
+def test_a_field_in_brackets_is_what_the_words_before_it_mean(ask: Callable[[str], Worked]) -> None:
+    pointing = ask("Which Belgian rules look at the field address.postal_code?")
+    glossed = (
+        "Which of our checks look at the postcode of an address (field address.postal_code) in what Belgium sends us?"
+    )
+    assert ask(glossed).values == pointing.values
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie van de klantenservice heeft bericht 291 het laatst bekeken?",
+        "Who from the help desk looked at message 291 last?",
+        "Who approved message 291?",
+        "Qui du service client a consulté le message 291 en dernier ?",
+    ],
+)
+def test_who_did_what_is_not_kept_with_a_message_is_not_answered(house: House, question: str) -> None:
+    assert house.reply(question) is None

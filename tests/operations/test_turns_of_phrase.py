@@ -242,6 +242,44 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
             "One figure for the board: how many messages are rejected?",
             {"do": "stored", "thing": "message", "states": ["rejected"]},
         ),
+        ("Set FR-C06 beside FR-C15.", {"do": "compare_rules", "one": "FR-C06", "other": "FR-C15"}),
+        ("Zet FR-C06 tegenover FR-C15.", {"do": "compare_rules", "one": "FR-C06", "other": "FR-C15"}),
+        (
+            "Leaving the common ones aside, how many rules were written for Denmark?",
+            {"do": "rules", "where": {"markets": ("DK",)}, "how": "count"},
+        ),
+        (
+            "Name the French rules that belong to the error class ordering.",
+            {"do": "rules", "where": {"markets": ("FR",), "error_class": "ordering"}},
+        ),
+        (
+            "Combien de règles danoises dont la gravité est erreur ?",
+            {"do": "rules", "where": {"markets": ("DK",), "severity": "error"}, "how": "count"},
+        ),
+        (
+            "Of the checks on what we ourselves send out in the Netherlands, how many are merely warnings?",
+            {"do": "rules", "where": {"markets": ("NL",), "direction": "out", "severity": "warning"}, "how": "count"},
+        ),
+        (
+            "Hoeveel meldingen supply-started staan er klaar voor de backoffice?",
+            {"do": "stored", "thing": "notification", "states": ["pending"], "types": ["supply-started"]},
+        ),
+        (
+            "Which connection has received the most messages of all?",
+            {"do": "stored", "thing": "message", "how": "top", "by": "access_point"},
+        ),
+        (
+            "How did our request to switch the supplier of 541449000000001079 end?",
+            {"do": "request_life", "access_point": "541449000000001079", "kinds": ["SupplierSwitchRequest"]},
+        ),
+        (
+            "Message 336 was on hold for a while. What let it go?",
+            {"do": "why_message", "message": 336, "about": "freed"},
+        ),
+        (
+            "The process command just came back with exit code 4. What is that telling me?",
+            {"do": "manual", "what": "exit_code", "name": "4"},
+        ),
     ],
 )  # fmt: skip
 def test_a_turn_of_phrase_asks_for_the_operation_that_a_person_meant(

@@ -256,11 +256,11 @@ def _restricts(told: Understood, question: Understood) -> bool:
 
     *Three files could not be read. Which envelopes failed?* asks for all that failed.
     """
-    if told.has("period") or told.has("intent", "last", "since", "today"):
-        return True
     if {one.slot for one in told.found} <= _NAMELESS:
         return False  # he never agreed: no value is denied
     again = {slot for slot in _REPEATED if told.has(slot) and set(told.values(slot)) <= set(question.values(slot))}
+    if told.has("period") or told.has("intent", "last", "since", "today"):
+        again = set()  # so many of yesterday, and not all
     inside = {place for one in told.found if one.slot in again for place in range(one.start, one.end)}
     return any(
         one.slot in _RESTRICTING and one.slot not in again and not (again and one.slot == "number")

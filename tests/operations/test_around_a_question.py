@@ -276,3 +276,20 @@ def test_a_field_in_brackets_is_what_the_words_before_it_mean(ask: Callable[[str
 )
 def test_who_did_what_is_not_kept_with_a_message_is_not_answered(house: House, question: str) -> None:
     assert house.reply(question) is None
+
+
+def test_a_denial_of_nothing_that_is_known_restricts_nothing(ask: Callable[[str], Worked]) -> None:
+    told = "A caller insists he never agreed. I need the Dutch rules that look at the field consent, please."
+    assert ask(told).values == ask("Which Dutch rules look at the field consent?").values
+
+
+def test_a_small_word_names_a_field_only_beside_the_word_for_one(house: House) -> None:
+    looking = house.read("Which Dutch rules look at the field consent?").asked
+    assert looking is not None
+    assert not looking.has("kept", "at")
+    assert house.plan("What is the field at of a message?")["plans"][0]["name"] == "at"
+
+
+def test_the_day_that_a_statement_speaks_of_is_told_once_more_by_the_question(house: House) -> None:
+    told = "I am checking the end of last year: how many Belgian rules were in force on 31 December 2025?"
+    assert house.read(told).read == house.read("How many Belgian rules were in force on 31 December 2025?").read

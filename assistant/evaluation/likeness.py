@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 LEFT_TO_PASSAGES = Path(__file__).parent / "questions" / "development.jsonl"
 STRANGERS = ("worked_outsiders", "worked_refusals", "worked_strangers")
-"""Sets of authors who did not know the grammar, a letter each: the model is fitted on their questions that the grammar
-does not read. No author is read with questions of its own, nor with those that were written after them (same file)."""
+"""Sets of authors who did not know the grammar, a letter or two each: the model is fitted on their questions that the
+grammar does not read. No author is read with questions of its own, nor with those written after them (same file)."""
 WEIGHTS = {"worked_refusals": 0.3}
 """What a question of a set counts, where not 1: one author wrote nothing but what sounds like our questions."""
-_BY_STRANGERS = re.compile(r"[A-Z]\d+")
-"""Identifiers of their questions."""
+_BY_STRANGERS = re.compile(r"([A-Z]{1,2})\d+")
+"""Identifiers of their questions; the letters are the author's."""
 STRENGTH = 0.3
 """Inverse of the regularisation."""
 THRESHOLDS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
@@ -82,8 +82,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     @property
     def author(self) -> str:
         """The stranger who wrote it; empty where it was written by somebody who knew the grammar."""
-        by_stranger = self.question is not None and self.set in STRANGERS and _BY_STRANGERS.fullmatch(self.question.id)
-        return f"{self.set} {self.question.id[0]}" if by_stranger and self.question is not None else ""
+        if self.question is None or self.set not in STRANGERS:
+            return ""
+        found = _BY_STRANGERS.fullmatch(self.question.id)
+        return f"{self.set} {found[1]}" if found else ""
 
 
 class Row(Struct, frozen=True, kw_only=True):

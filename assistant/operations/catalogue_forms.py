@@ -266,7 +266,9 @@ def only_there(slots: Slots) -> Read:
             if any(0 <= market.start - one.end <= 1 for market in named)
             and {"n", "ne"} & set(slots.asked.tokens[max(one.start - 3, 0) : one.start])
         ]  # fmt: skip
-    denial = [*slots.of_all(("not", "without", "except")), *alone, *slots.of("intent", "without")]
+    shared = _but_for_shared(slots)
+    denial = [one for one in slots.of_all(("not", "without", "except")) if one not in shared]
+    denial += [*alone, *slots.of("intent", "without")]
     both = slots.has("intent", "both") or (slots.has("market", "all") and not markets)
     if both and not markets and slots.has("market", "all"):
         markets = list(slots.asked.markets)
@@ -292,7 +294,7 @@ def only_there(slots: Slots) -> Read:
     if len(sides) != len(markets):
         return None  # a market of which it is not told whether it has it
     here, there, *others = sides
-    slots.mark([*named, *denial])
+    slots.mark([*named, *denial, *shared])
     slots.take("market")
     slots.take("subject", "rule")
     slots.take("intent", "without", "both", "list", "exists", "more", "compare", "use", "occurred", "distinct")
@@ -309,6 +311,12 @@ def only_there(slots: Slots) -> Read:
             where=_plain(where, what), count=count,
         ),
     )  # fmt: skip
+
+
+def _but_for_shared(slots: Slots) -> list[Match]:
+    """What excepts the common rules: what two markets have of their own is compared without them anyway."""
+    common = slots.of("market", "common")
+    return [one for one in slots.of("except") if any(0 <= other.start - one.end <= 1 for other in common)]
 
 
 def _next_to(one: Match, named: list[Match]) -> bool:

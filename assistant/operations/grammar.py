@@ -144,16 +144,19 @@ _WILL = re.compile(
 """The French future before its subject: recevrons-nous."""
 
 
-_EXACT = ("code", "message", "point", "envelope", "request", "reference", "gateway")
+_EXACT = ("code", "message", "point", "envelope", "request", "reference", "gateway", "ebix_reason")
 """Slots of names that tell one thing of many: what else a statement says of it restricts nothing."""
 _RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "class", "direction", "number", "not",
                 "without", "except", "only", "than")  # fmt: skip
 """Slots of what may restrict the question behind a statement."""
 _LEAD = re.compile(
-    r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>(?:which|what|how \w+|why|since when|whether|quel|quels|"
-    r"quelle|quelles|combien|pourquoi|depuis quand|hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
+    r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>(?:(?:on|in|at|à|dans|sur|op) )?(?:which|what|how \w+|why|"
+    r"since when|whether|quel|quels|quelle|quelles|combien|pourquoi|depuis quand|"
+    r"hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
 """What is told before the question word of the same sentence."""
+_ENDED = re.compile(r"[:;]\s*$")
+"""A colon or semicolon ends what is told."""
 _BRACKETED = re.compile(r"(?i)^(?:if|when|where|si|lorsqu|quand|als|wanneer|indien)\b.*\([a-z]{2}-[a-z]+\d+\)\s*$")
 """What a rule says, with its code in brackets: if a point has not fourteen digits (FR-P01)."""
 _COLON = re.compile(
@@ -202,10 +205,14 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     text = _TAIL.sub("", asked.text)
     *before, last = _SENTENCES.split(text)
     lead = None if before else _LEAD.match(text)
-    if lead is not None and (_BRACKETED.search(lead["before"]) or not TOLD_BY.isdisjoint(tokens_of(lead["before"]))):
+    if lead is not None and (
+        _BRACKETED.search(lead["before"])
+        or not TOLD_BY.isdisjoint(tokens_of(lead["before"]))
+        or (_ENDED.search(text[: lead.start("last")]) and (told := taken(lead["before"])) and _names(told))
+    ):
         before, last = [lead["before"]], lead["last"]
     colon = None if before else _COLON.match(text)
-    if colon is not None and (told := taken(colon["before"])) and any(told.has(slot) for slot in _EXACT):
+    if colon is not None and (told := taken(colon["before"])) and _names(told):
         before, last = [colon["before"]], colon["last"]
     if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
         return None
@@ -223,7 +230,9 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     meant = _meant(told, question)
     if meant:
         return taken(f"{meant}, {last}")
-    if any(one.slot not in (*_EXACT, "market") and told.word(one.start)[:1] == "§" for one in told.found):
+    kept = {one.start for one in told.found if one.slot in _EXACT}
+    if any(one.slot not in (*_EXACT, "market") and one.start not in kept and told.word(one.start)[:1] == "§"
+           for one in told.found):  # fmt: skip
         return None  # a script, a setting, a code of a list
     exact = {slot: told.values(slot) for slot in _EXACT if told.has(slot)}
     if exact:
@@ -242,6 +251,11 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     if short is not None:
         short.language = asked.language
     return short
+
+
+def _names(told: Understood) -> bool:
+    """Whether a statement names one thing of many."""
+    return any(told.has(slot) for slot in _EXACT)
 
 
 _REPEATED = ("state", "severity", "kind", "type", "class")
@@ -309,9 +323,14 @@ def _is_idle(before: str, purpose: str, asked: Understood) -> bool:
     return not named and asked.spoken().isdisjoint(word for word in tokens_of(purpose) if not is_question_word(word))
 
 
+_NO_WISH = r"(?:(?!\b(?:that|which|what|came|come|got|me|us|qui|que|quels?|quelles?|die|welke?|zien|weten)\b)[^?])*"
 _FREEING = re.compile(
     r"(?i)^(?:please\s+)?(?:débloque[rz]?|libère|libére[rz]|unblock|release|free|deblokkeer)\s+"
-    r"(?:(?:le|la|les|the|het|de)\s+)?(?:message|bericht|number|num[ée]ro|nummer|demande|request|\d)"
+    r"(?:(?:le|la|les|the|het|de)\s+)?(?:message|bericht|number|num[ée]ro|nummer|demande|request|everything|all\b|"
+    r"tou(?:t|te|s|tes)\b|alle|\d)|"
+    rf"^(?:please\s+|just\s+)?(?:(?:let|take|get|pull|move|bring)\b{_NO_WISH}\bout of (?:the )?quarantine|"
+    rf"(?:sors|sortez|sortir|retire[rz]?)\b{_NO_WISH}\bde (?:la )?quarantaine|"
+    rf"(?:haal|laat|neem)\b{_NO_WISH}\b(?:uit (?:de )?quarantaine|vrij))\b"
 )
 """To free something is an order; what was freed is asked for by the same words with an accent, or elsewhere."""
 

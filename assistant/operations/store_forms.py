@@ -670,7 +670,7 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
              "waits_for", "channel", "by", "code")  # fmt: skip
     found = next((one for one in order if one in groups), None)
     if found is None and spread and not coded:
-        found = _top_of(slots)
+        found = "type" if thing == "notification" else _top_of(slots)
     said = "message" in slots.values("thing")
     if found is None and thing == "message" and slots.has("subject", "code") and not coded and not said:
         found = "code"

@@ -293,3 +293,55 @@ def test_a_small_word_names_a_field_only_beside_the_word_for_one(house: House) -
 def test_the_day_that_a_statement_speaks_of_is_told_once_more_by_the_question(house: House) -> None:
     told = "I am checking the end of last year: how many Belgian rules were in force on 31 December 2025?"
     assert house.read(told).read == house.read("How many Belgian rules were in force on 31 December 2025?").read
+
+
+@pytest.mark.parametrize(
+    ("told", "short"),
+    [
+        ("CO-R05 and CO-R06 are both about indexes; which of the two is only a warning?", "Compare CO-R05 and CO-R06"),
+        (
+            "Since the customer at 571313199900000022 complains about a bill: on which day did our supply there end?",
+            "Until when do we supply 571313199900000022?",
+        ),
+        (
+            "Our order at 99000000000909 failed, they say; in what state did that request end?",
+            "In what state is the request at 99000000000909?",
+        ),
+        (
+            "Two letters quote ebIX reason E81. Name the Belgian rules that carry it, please.",
+            "List the Belgian rules with ebIX reason E81",
+        ),
+        ("For my test plan I need every Danish rule that reads the field allocation_method.",
+         "List the Danish rules that read the field allocation_method"),
+        ("Leaving the common rules aside, which ebIX reasons occur in Danish rules but in none of the Belgian ones?",
+         "Which ebIX reasons occur in Danish rules but not in Belgian ones?"),
+    ],
+)  # fmt: skip
+def test_of_what_stands_before_a_question_only_the_thing_that_it_names_is_kept(
+    house: House, told: str, short: str
+) -> None:
+    read, wanted = house.plan(told), house.plan(short)
+    assert read is not None
+    assert wanted is not None
+    assert read["plans"] == wanted["plans"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Release everything that sits in quarantine now, please.", "Please let message 121 out of quarantine.",
+        "Sortez le message 121 de quarantaine.", "Libérez tous les messages.", "Haal bericht 121 uit quarantaine.",
+        "Laat bericht 121 vrij.",
+    ],
+)  # fmt: skip
+def test_to_let_out_of_quarantine_is_an_order(house: House, order: str) -> None:
+    assert house.reply(order) is None
+
+
+@pytest.mark.parametrize(
+    "wish", ["Get me the messages that came out of quarantine.", "Laat zien welke berichten zijn vrijgegeven."]
+)
+def test_to_see_what_left_quarantine_is_no_order(house: House, wish: str) -> None:
+    plan = house.plan(wish)
+    assert plan is not None
+    assert "freed" in str(plan)

@@ -35,6 +35,37 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
 @pytest.mark.parametrize(
     ("turned", "operation"),
     [
+        ("Hoe heet regel NL-S08 eigenlijk voluit?", {"do": "rule_field", "code": "NL-S08", "fields": ["title"]}),
+        ("DK-A13 written out as a full sentence", {"do": "rule_field", "code": "DK-A13", "fields": ["sentence"]}),
+        (
+            "What was the outcome of the request concerning meter point 99000000000606?",
+            {"do": "request_life", "access_point": "99000000000606"},
+        ),
+        (
+            "Wat was de afloop van het verzoek voor punt 99000000000606?",
+            {"do": "request_life", "access_point": "99000000000606"},
+        ),
+        (
+            "Are there message kinds with validation_in rules in Belgium whereas Denmark has none?",
+            {"do": "only_there", "what": "kind", "here": "BE", "there": "DK", "where": {"set": "validation_in"}},
+        ),
+        (
+            "Welke Belgische regel gold op 1 december 2025 nog niet, maar nu wel?",
+            {"do": "rules", "where": {"markets": ("BE",), "off": "2025-12-01"}},
+        ),
+        (
+            "Sur quels messages la règle NL-A05 a-t-elle trouvé à redire ?",
+            {"do": "stored", "thing": "message", "how": "list", "code": "NL-A05"},
+        ),
+        (
+            "Op welke berichten had NL-A05 iets aan te merken?",
+            {"do": "stored", "thing": "message", "how": "list", "code": "NL-A05"},
+        ),
+        ("Show me the rules kept in meter.yaml", {"do": "rules", "where": {"file": "meter.yaml"}}),
+        (
+            "What is the most frequent notification in the outbox?",
+            {"do": "stored", "thing": "notification", "how": "top", "by": "type"},
+        ),
         ("What sets NL-R05 apart from NL-R06?", {"do": "compare_rules", "one": "NL-R05", "other": "NL-R06"}),
         ("Zet NL-R05 en NL-R06 naast elkaar.", {"do": "compare_rules", "one": "NL-R05", "other": "NL-R06"}),
         ("Which rule stopped message 88?", {"do": "why_message", "message": 88}),

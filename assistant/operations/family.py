@@ -257,6 +257,10 @@ class RequestLife(Operation, tag="request_life", frozen=True, kw_only=True):
     equals: Text | None = None
     """Asks yes or no: whether its state is this; `open` is any that is no answer for good."""
 
+    def __post_init__(self) -> None:
+        if (self.reference is None) == (self.access_point is None):
+            raise ValueError("a request is named by its reference, or by its access point")
+
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):
     """What happened at an access point, between two days where they are given, `until` the first day after; or

@@ -29,7 +29,7 @@ from assistant.operations.manual_forms import (
 from assistant.operations.paraphrases import rephrased
 from assistant.operations.plaintext import plain
 from assistant.operations.rule_forms import changes, compare, one_rule
-from assistant.operations.slots import TOLD_BY, Asking, Read, Slots
+from assistant.operations.slots import TOLD_BY, WHO, Asking, Read, Slots
 from assistant.operations.store_forms import message, point_life, request_life, stored, versions
 from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match, inflected, matches, phrases, tokens_of
@@ -106,15 +106,15 @@ def is_none(asked: Understood) -> bool:
     return is_order(asked) or opinion or _of_the_future(asked, found) or _of_a_reader(asked)
 
 
-_WHO = frozenset(("who", "qui", "wie"))
 _KEPT_OF_MESSAGES = ("state", "fact", "class", "late")
+"""Slots of what the store has of a message."""
 
 
 def _of_a_reader(asked: Understood) -> bool:
     """Whether it is asked who did something with a message that is not kept: who looked at it last."""
     kept = any(asked.has(slot) for slot in _KEPT_OF_MESSAGES) or asked.has("group", "by")
     kept = kept or asked.has("intent", "freed", "why", "occurred", "state") or asked.has("field", "class")
-    return asked.has("message") and not kept and not _WHO.isdisjoint(asked.tokens[:1])
+    return asked.has("message") and not kept and not WHO.isdisjoint(asked.tokens[:1])
 
 
 _SENTENCES = re.compile(r"(?<=[.!])\s+(?=[^\W\d_])")
@@ -203,17 +203,7 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
             short.language = asked.language
         return short
     text = _TAIL.sub("", asked.text)
-    *before, last = _SENTENCES.split(text)
-    lead = None if before else _LEAD.match(text)
-    if lead is not None and (
-        _BRACKETED.search(lead["before"])
-        or not TOLD_BY.isdisjoint(tokens_of(lead["before"]))
-        or (_ENDED.search(text[: lead.start("last")]) and (told := taken(lead["before"])) and _names(told))
-    ):
-        before, last = [lead["before"]], lead["last"]
-    colon = None if before else _COLON.match(text)
-    if colon is not None and (told := taken(colon["before"])) and _names(told):
-        before, last = [colon["before"]], colon["last"]
+    before, last = _split(text, taken)
     if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
         return None
     behind = taken(asked.text[len(text) :])
@@ -253,6 +243,22 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     return short
 
 
+def _split(text: str, taken: Callable[[str], Understood | None]) -> tuple[list[str], str]:
+    """What is told before a question, sentence by sentence, and the question."""
+    *before, last = _SENTENCES.split(text)
+    lead = None if before else _LEAD.match(text)
+    if lead is not None and (
+        _BRACKETED.search(lead["before"])
+        or not TOLD_BY.isdisjoint(tokens_of(lead["before"]))
+        or (_ENDED.search(text[: lead.start("last")]) and (told := taken(lead["before"])) and _names(told))
+    ):
+        return [lead["before"]], lead["last"]
+    colon = None if before else _COLON.match(text)
+    if colon is not None and (told := taken(colon["before"])) and _names(told):
+        return [colon["before"]], colon["last"]
+    return before, last
+
+
 def _names(told: Understood) -> bool:
     """Whether a statement names one thing of many."""
     return any(told.has(slot) for slot in _EXACT)
@@ -263,6 +269,7 @@ _REPEATED = ("state", "severity", "kind", "type", "class")
 
 
 _NAMELESS = frozenset(("not", "filler", "english"))
+"""Slots of words that name nothing."""
 
 
 def _restricts(told: Understood, question: Understood) -> bool:

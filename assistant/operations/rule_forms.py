@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from assistant.operations.conditions import CLASS_NOUNS, markets_of
 from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField, RuleFilter, Rules
-from assistant.operations.slots import Read, Slots, yes_no
+from assistant.operations.slots import WHO, Read, Slots, yes_no
 from assistant.operations.vocabulary import Match
 
 
@@ -184,9 +184,6 @@ def one_rule(slots: Slots) -> Read:
     if slots.take("repair") and not slots.has("field", "repair"):
         return (RuleField(code=code, fields=("repair",)),)
     return (RuleField(code=code, fields=_fields(slots)),)
-
-
-WHO = frozenset(("who", "whom", "qui", "wie"))
 
 
 def _of_a_person(slots: Slots) -> bool:

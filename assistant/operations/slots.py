@@ -18,6 +18,9 @@ BUT = frozenset(("but", "mais", "maar"))
 NEAR = 3
 """Words between a "not" and what it denies, at most."""
 
+WHO = frozenset(("who", "whom", "qui", "wie"))
+"""Ask for a person."""
+
 TOLD_BY = frozenset((
     "i", "we", "my", "our", "me", "us", "you", "he", "she", "je", "nous", "mon", "ma", "mes", "notre", "nos", "moi",
     "vous", "ik", "wij", "mijn", "onze", "ons", "mij", "u", "hij", "zij",

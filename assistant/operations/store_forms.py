@@ -20,7 +20,7 @@ from assistant.operations.family import (
     Versions,
     WhyMessage,
 )
-from assistant.operations.slots import Read, Slots, ranks, yes_no
+from assistant.operations.slots import WHO, Read, Slots, ranks, yes_no
 from assistant.operations.vocabulary import Match
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
@@ -245,8 +245,6 @@ THEN = frozenset(
     ("before", "after", "then", "later", "avant", "apres", "puis", "ensuite", "daarna", "voordat", "nadat")
 )
 """Words for one state of a message behind another."""
-WHO = frozenset(("who", "qui", "wie"))
-
 STATES_ASKED = frozenset(("states", "etats", "toestanden"))
 """States themselves are asked for."""
 MEANING = frozenset(("mean", "means", "meaning", "signifie", "signification", "betekent", "betekenis"))

@@ -591,7 +591,8 @@ def test_a_configured_model_calls_the_same_operations(living: tuple[House, Desk]
     assert answer.worked is not None
     assert answer.worked.answers[0].values == (1,)
     assert PRM not in model.shown
-    for written in ("", "no idea", '{"do": "none"}', '{"do": "stored", "thing": "secrets"}', "{" * 5000, "[1]"):
+    wrong = ('{"do": "none"}', '{"do": "stored", "thing": "secrets"}', '{"do": "request_life"}')
+    for written in ("", "no idea", *wrong, "{" * 5000, "[1]"):
         assert called_answer(house, Model(written), "Tell me of refusals") is None
 
 

@@ -41,6 +41,8 @@ def rules(slots: Slots) -> Read:
     slots.take("intent", "distinct", "why", "life")
     if slots.has("subject", "ebix"):
         slots.take("intent", "occurred")
+    if slots.has("set"):
+        slots.take("thing", "request")  # the set tells what is judged
     if slots.has("prefix"):
         slots.take("subject", "list")
     if slots.has("field", "field"):
@@ -95,7 +97,7 @@ def _of_rules(slots: Slots, at: int | None) -> bool:
     """Whether a question is about rules: it names them, or what only rules have, and nothing of the store."""
     tokens = slots.asked.tokens
     spoken = mentions(slots)
-    things = slots.of("thing", *ELSEWHERE)
+    things = [] if slots.has("set") and slots.has("subject", "rule") else slots.of("thing", *ELSEWHERE)
     if any(not slots.asked.word(one.start).startswith(("file", "fichier")) for one in things):
         return False
     if slots.has("subject", "rule") or slots.has("stage"):
@@ -275,8 +277,8 @@ def only_there(slots: Slots) -> Read:
     if not markets or not (denial or both) or (both and len(markets) < 2):
         return None
     what = _what(slots)
-    if not what or (both and what == "rule"):
-        return None
+    if not what or (both and what == "rule") or (what == "ebix" and slots.has("ebix_reason") and not yes_no(slots)):
+        return None  # who uses a reason that is named: its rules are asked for
     lists = slots.take("list") if what == "code" else []
     if both:
         slots.take("market", "common")

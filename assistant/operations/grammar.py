@@ -146,21 +146,23 @@ _WILL = re.compile(
 
 _EXACT = ("code", "message", "point", "envelope", "request", "reference", "gateway", "ebix_reason")
 """Slots of names that tell one thing of many: what else a statement says of it restricts nothing."""
+_OF_ONE = tuple(slot for slot in _EXACT if slot != "ebix_reason")
+"""Those of them that need nothing else to be known by."""
 _RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "class", "direction", "number", "not",
                 "without", "except", "only", "than")  # fmt: skip
 """Slots of what may restrict the question behind a statement."""
 _LEAD = re.compile(
-    r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>(?:(?:on|in|at|à|dans|sur|op) )?(?:which|what|how \w+|why|"
+    r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>(?:(?:on|in|at|under|with|à|dans|sur|sous|avec|op|met|onder|uit) )?(?:which|what|how \w+|why|"
     r"since when|whether|quel|quels|quelle|quelles|combien|pourquoi|depuis quand|"
     r"hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
 """What is told before the question word of the same sentence."""
-_ENDED = re.compile(r"[:;]\s*$")
-"""A colon or semicolon ends what is told."""
+_ENDED = re.compile(r"(?:[:;]|\s[–—-])\s*$")
+"""A colon, semicolon or dash ends what is told."""
 _BRACKETED = re.compile(r"(?i)^(?:if|when|where|si|lorsqu|quand|als|wanneer|indien)\b.*\([a-z]{2}-[a-z]+\d+\)\s*$")
 """What a rule says, with its code in brackets: if a point has not fourteen digits (FR-P01)."""
 _COLON = re.compile(
-    r"(?i)^(?P<before>[^:;]+?)\s*[:;–]\s*(?P<last>(?:(?:is|are|do|does|did|has|have|was|were|est|ont|sont|a|heeft|hebben|"
+    r"(?i)^(?P<before>[^:;]+?)(?:\s*[:;–]|\s+-)\s+(?P<last>(?:(?:is|are|do|does|did|has|have|was|were|est|ont|sont|a|heeft|hebben|"
     r"zijn|geldt|gelden)\b).*)$"
 )
 """What is told of things that are named, before a question to be answered by yes or no."""
@@ -171,6 +173,9 @@ _HEADING = re.compile(
 """What the answer is wanted for, with a colon: one figure for the board: how many."""
 _IDLE = frozenset(("filler", "intent", "times"))
 """Slots of words that name nothing that a question may be about."""
+_LABEL = re.compile(r"^(?P<label>[^\W\d_][^:?!.;,§]{2,40}):\s+(?P<last>\S.*)$")
+"""What it is about, or who asks, in a few words before a colon: postcodes: is NL-P16 an error."""
+_LABELLING = _IDLE | {"english", "list", "receiver"}
 _TAIL = re.compile(
     r"(?i)(?:[,;–-]+\s+(?:and|but|because|since|so|as|et|mais|car|en|maar|want)\s+(?:i|we|my|our|je|j'|nous|on|mon|ik|wij|"
     r"mijn|onze)\b[^?]*|[.?!]\s+(?:can|could|would|peux|peut|pouvez|pourriez|kun|kunt|zou)\b[^.?!]*\b(?:name|list|show|"
@@ -196,13 +201,18 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
       asked: the question, taken apart.
       taken: takes a text apart.
     """
+    label = _LABEL.match(asked.text)
+    if label is not None and {one.slot for one in matches(tokens_of(label["label"]))} <= _LABELLING:
+        short = None if is_none(asked) else taken(label["last"])
+        if short is not None and any(short.has(slot) for slot in _OF_ONE):
+            return short
     heading = _HEADING.match(asked.text)
     if heading is not None and _is_idle(heading["before"], heading["purpose"], asked):
         short = None if is_none(asked) else taken(heading["last"])
         if short is not None:
             short.language = asked.language
         return short
-    text = _TAIL.sub("", asked.text)
+    text = _wished(_TAIL.sub("", asked.text), taken)
     before, last = _split(text, taken)
     if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
         return None
@@ -214,6 +224,8 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     told, question = taken(" ".join(before)), taken(last)
     if told is None or question is None:
         return None
+    if told.days.day is not None and question.has("code") and _THAT_DAY.search(last):
+        return taken(_THAT_DAY.sub(f"on {told.days.day}", last))
     again = [slot for slot in _EXACT if question.has(slot)]
     if again and all(set(question.values(slot)) <= set(told.values(slot)) for slot in again):
         return question if _BACK.isdisjoint(question.tokens) else None  # it names the thing itself once more
@@ -232,8 +244,14 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
             value if slot not in ("message", "envelope") else f"{slot} {value}"
             for slot, values in exact.items() for value in values
         ]  # fmt: skip
-    elif (not _of_pages(question) and _restricts(told, question)) or not _BACK.isdisjoint(question.tokens):
+    elif (number := _numbered(told, question)) is not None:
+        named = [number]
+    elif not _of_pages(question) and (
+        _restricts(told, question) or not (_BACK.isdisjoint(question.tokens) or _only_market(told))
+    ):
         return None
+    elif _of_pages(question):
+        named = []
     else:
         places = [place for one in told.found if one.slot == "market" for place in range(one.start, one.end)]
         named = [] if question.has("market") else [told.tokens[place] for place in dict.fromkeys(places)]
@@ -243,6 +261,53 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     return short
 
 
+_WISH = re.compile(
+    r"(?i)(?<=\?)\s+(?P<wish>(?:the|my|our|some\w+|every\w+|i|we|he|she|they|le|la|les|l'|mon|ma|notre|quelqu'un|je|on|il|"
+    r"elle|de|het|mijn|onze?|iemand|ik|we|wij|hij|ze|zij)\s?(?:\w+\s){0,3}?"
+    r"(?:wants?|needs?|asks?|asked|insists?|claims?|says|swears?|veut|veulent|veux|demandent?|réclament?|insistent?|"
+    r"prétend|attend|jure|wil|willen|vraagt|vroeg|beweert|zegt|zweert|eist)\b[^?]*)$"
+)
+"""Behind a question, who wants to hear the answer or says what it may be: the lawyer wants the reference."""
+_IN_A_WISH = _IDLE | {"english", "pointed", "kept", "topic", "word", "field", "setting", "than"}
+
+
+def _wished(text: str, taken: Callable[[str], Understood | None]) -> str:
+    """A question without who wants to hear the answer, unless what is wanted may restrict it."""
+    wish = _WISH.search(text)
+    told = taken(wish["wish"]) if wish is not None else None
+    if wish is None or told is None or not {one.slot for one in told.found} <= _IN_A_WISH:
+        return text
+    return text[: wish.start()]
+
+
+_THAT_DAY = re.compile(r"(?i)\b(?:on )?that (?:day|date)\b|\b(?:à )?(?:ce jour(?:-là)?|cette date(?:-là)?)(?!\w)|\b(?:op )?die (?:dag|datum)\b")
+"""Points back to a day."""
+
+_FIRST_NUMBER = re.compile(
+    r"(?i)^(?:(?:le|la|het|nr\.?|no\.?|n°|number|numéro|nummer)\s+)?#?(\d{1,9})\s*"
+    r"(?:[,.–-]|(?:is|was|has|got|keeps|came|went|est|a|reste|s'est|werd|blijft|zit|staat|hangt|kwam|ging)\b)"
+)
+"""A lone number of which something is told."""
+_OF_IT = frozenset(("it", "its", "that", "le", "lui", "il", "elle", "l", "het", "hem", "dat", "die", "eraan", "ermee"))
+
+
+def _numbered(told: Understood, question: Understood) -> str | None:
+    """The lone number that a statement begins with, where the question asks why it, a message, is so."""
+    first = _FIRST_NUMBER.match(told.text)
+    asks = question.has("intent", "why", "state", "freed") or question.has("group", "waits_for")
+    named = any(question.has(slot) for slot in (*_EXACT, "thing", "subject", "number", "market"))
+    if first is None or not asks or named or told.values("number") != [first[1]] or told.has("thing", "request"):
+        return None
+    return first[1] if asks and (not _OF_IT.isdisjoint(question.tokens) or len(question.tokens) == 1) else None
+
+
+def _only_market(told: Understood) -> bool:
+    """Whether a statement names a market and nothing else: what points back can only mean its people."""
+    known = {place for one in told.found for place in range(one.start, one.end)}
+    slots = {one.slot for one in told.found} - {"market", "english", "filler"}
+    return not slots and len(told.values("market")) == 1 and not told.telling() - known
+
+
 def _split(text: str, taken: Callable[[str], Understood | None]) -> tuple[list[str], str]:
     """What is told before a question, sentence by sentence, and the question."""
     *before, last = _SENTENCES.split(text)
@@ -250,11 +315,12 @@ def _split(text: str, taken: Callable[[str], Understood | None]) -> tuple[list[s
     if lead is not None and (
         _BRACKETED.search(lead["before"])
         or not TOLD_BY.isdisjoint(tokens_of(lead["before"]))
-        or (_ENDED.search(text[: lead.start("last")]) and (told := taken(lead["before"])) and _names(told))
+        or (_ENDED.search(text[: lead.start("last")]) and (told := taken(lead["before"]))
+            and (_names(told) or _asks_of_pages(lead["last"], taken)))
     ):
         return [lead["before"]], lead["last"]
     colon = None if before else _COLON.match(text)
-    if colon is not None and (told := taken(colon["before"])) and _names(told):
+    if colon is not None and (told := taken(colon["before"])) and (_names(told) or _THAT_DAY.search(colon["last"])):
         return [colon["before"]], colon["last"]
     return before, last
 
@@ -296,6 +362,11 @@ def _of_pages(question: Understood) -> bool:
     return asked and not question.has("subject", "rule")
 
 
+def _asks_of_pages(last: str, taken: Callable[[str], Understood | None]) -> bool:
+    question = taken(last)
+    return question is not None and _of_pages(question)
+
+
 _BEARING = ("gateway", "listed", "word")
 """Slots of names whose meaning may be asked for."""
 
@@ -309,9 +380,12 @@ def _meant(told: Understood, question: Understood) -> str:
     """
     said = {place for one in question.found if (one.slot, one.value) == ("field", "sentence")
             for place in range(one.start, one.end)}  # fmt: skip
-    if not said or question.telling() - said:
+    whose = {place for one in question.found if one.slot == "market" for place in range(one.start, one.end)}
+    if not said or question.telling() - said - whose:
         return ""
-    names = {slot: told.values(slot) for slot in _BEARING if told.has(slot)}
+    types = told.values("type")  # X12 says CPNR: what brought a code is not asked about
+    names = {slot: [one for one in told.values(slot) if one not in types] or told.values(slot)
+             for slot in _BEARING if told.has(slot)}  # fmt: skip
     slot, values = next(iter(names.items()), ("", []))
     if len(values) != 1 or any(told.has(one) for one in _EXACT):
         return ""

@@ -46,6 +46,10 @@ MOST_CHOICES = 12
 """Names that are shown where none is like the one that is not known."""
 
 
+MOST_TOLD = 2
+"""How often something that is told around a question is left out."""
+
+
 _OF_CONDITIONS = ("condition", "reads")
 """Fields of a rule that are told from its conditions."""
 
@@ -202,13 +206,18 @@ class House:
                     return Reading(asked=asked, read=together, missing=missing)
         read = grammar.plans(asked, today)
         if read is None:
-            short = self._inquiry(asked, markets)
-            read = None if short is None else grammar.plans(short, today)
+            shorter = (grammar.plans(short, today) for short in self._inquiries(asked, markets))
+            read = next((one for one in shorter if one is not None), None)
         return Reading(asked=asked, read=self._suggested(read))
 
-    def _inquiry(self, asked: Understood, markets: tuple[str, ...]) -> Understood | None:
-        """The question without what is told around it."""
-        return grammar.inquiry(asked, lambda text: self._understood(text, markets))
+    def _inquiries(self, asked: Understood, markets: tuple[str, ...]) -> Iterator[Understood]:
+        """The question without what is told around it: without a label, then without a statement behind that."""
+        for _ in range(MOST_TOLD):
+            short = grammar.inquiry(asked, lambda text: self._understood(text, markets))
+            if short is None:
+                return
+            yield short
+            asked = short
 
     def _understood(self, question: str, markets: tuple[str, ...]) -> Understood | None:
         asked = understand(question, self._rules().lexicon, self._now().date())
@@ -296,8 +305,9 @@ class House:
             further = list(grammar.readings(asked, today))[1:]
             yield from (read for read in further if isinstance(read, tuple))
         yield self._in_tables(asked)
-        short = self._inquiry(asked, markets)
-        if short is not None and not grammar.is_none(short):
+        for short in self._inquiries(asked, markets):
+            if grammar.is_none(short):
+                return
             yield from (read for read in grammar.readings(short, today) if isinstance(read, tuple))
             yield self._in_tables(short)
 

@@ -230,6 +230,8 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         is_ = asked[0] if yes_no(slots) and len(asked) == 1 and not slots.has("not") else None
         return (WhyMessage(message=id_, about="state", equals=is_),)
     if slots.has("subject", "code", "rule") or slots.has("group", "code"):
+        heads = {one.start for one in slots.of("subject", "code", "rule")}
+        slots.mark(one for one in slots.of("number") if one.end in heads)  # which two rules
         slots.take("subject", "code", "rule")
         slots.take("group", "code", "rule")
         slots.take("field", "error_code")

@@ -20,7 +20,7 @@ ASKING = frozenset((
     "hold", "holds", "written", "stay", "stays", "called", "need", "needs", "needed", "comes", "come",
     "happens", "happen", "happened", "allowed", "used", "says", "say", "now", "already", "possible",
     "blijft", "blijven", "reste", "restent", "duurt", "dure", "keep", "keeps", "kept",
-    "names", "name", "concerns", "concern", "http",
+    "names", "name", "concerns", "concern", "http", "minstens", "minimaal", "minimum", "zo",
 ))  # fmt: skip
 """Words that ask, and are no words of the vocabulary."""
 

@@ -53,6 +53,8 @@ _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
 _EXIT = re.compile(
     r"(?i)\b(?:exit|return)[ -]?(?:code|status)\s*(\d{1,3})\b|\bcode\s+(?:de\s+)?(?:sortie|retour)\s*(\d{1,3})\b"
     r"|\b(?:exit|afsluit)-?code\s*(\d{1,3})\b"
+    r"|\b(?:scripts?|cron\w*|jobs?|tâche|taak)\b[^.?!;:]{0,30}?\b(?:with|avec|sur|met|op)\s+(?:(?:an?|un|een|code|status)\s+)*"
+    r"(\d{1,3})(?=\s*(?:[.,;:?!]|$|(?:and|et|en)\b))"
 )
 _FILE = re.compile(r"(?<![\w/])(?:rules/)?((?:[a-z]{2,6}/)?[a-z_]+\.(?:yaml|csv))\b")
 _VERSION = re.compile(r"(?<![\w-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,64}(?![\w-])")
@@ -443,13 +445,14 @@ HEADS = frozenset(("intent", "subject", "thing", "market", "code", "days", "numb
 def _unglossed(found: list[Match], tokens: list[str]) -> list[Match]:
     """What was found, but for the words just before a name in brackets: they are what it names."""
     asking = [one for one in found if one.slot in HEADS and one.value != "glossary"]
+    ruled = {place for one in asking if one.value == "rule" for place in range(one.start, one.end)}
     heads = {place for one in asking for place in range(one.start, one.end)}
     told: set[int] = set()
     for end in {one.start for one in found if one.slot == "gloss"}:
         within = {p for one in found if one.end == end and one.slot not in HEADS for p in range(one.start, end)}
         for place in range(end - 1, max(end - 1 - LONGEST_GLOSSED, -1), -1):
             small = tokens[place] not in JOINING and is_question_word(tokens[place])
-            if place not in within and (place in heads or small):
+            if place in ruled or (place not in within and (place in heads or small)):
                 break
             told.add(place)
     kept = [one for one in found if one.slot != "gloss" and not told & set(range(one.start, one.end))]

@@ -94,8 +94,8 @@ def _of_either(asked: Understood) -> bool:
 
 
 def is_none(asked: Understood) -> bool:
-    """Whether a question is none that facts answer: an order, for which nothing is done, one for advice, or one for a
-    person who did what is not kept.
+    """Whether a question is none that facts answer: an order, for which nothing is done, one for advice, one for a
+    person who did what is not kept, or one that what is wanted behind it restricts.
 
     Args:
       asked: the question, taken apart.
@@ -103,7 +103,7 @@ def is_none(asked: Understood) -> bool:
     found = _inquired(asked)
     told = {place for one in found if one.slot == "todo" for place in range(one.start, one.end)}
     opinion = any(one.slot == "opinion" and one.start not in told for one in found)
-    return is_order(asked) or opinion or _of_the_future(asked, found) or _of_a_reader(asked)
+    return is_order(asked) or opinion or _of_the_future(asked, found) or _of_a_reader(asked) or narrowed(asked.text)
 
 
 _KEPT_OF_MESSAGES = ("state", "fact", "class", "late")
@@ -152,7 +152,8 @@ _RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "cl
                 "without", "except", "only", "than")  # fmt: skip
 """Slots of what may restrict the question behind a statement."""
 _LEAD = re.compile(
-    r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>(?:(?:on|in|at|under|with|à|dans|sur|sous|avec|op|met|onder|uit) )?(?:which|what|how \w+|why|"
+    r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>"
+    r"(?:(?:on|in|at|under|with|à|dans|sur|sous|avec|op|met|onder|uit) )?(?:which|what|how \w+|why|"
     r"since when|whether|quel|quels|quelle|quelles|combien|pourquoi|depuis quand|"
     r"hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
@@ -162,8 +163,8 @@ _ENDED = re.compile(r"(?:[:;]|\s[–—-])\s*$")
 _BRACKETED = re.compile(r"(?i)^(?:if|when|where|si|lorsqu|quand|als|wanneer|indien)\b.*\([a-z]{2}-[a-z]+\d+\)\s*$")
 """What a rule says, with its code in brackets: if a point has not fourteen digits (FR-P01)."""
 _COLON = re.compile(
-    r"(?i)^(?P<before>[^:;]+?)(?:\s*[:;–]|\s+-)\s+(?P<last>(?:(?:is|are|do|does|did|has|have|was|were|est|ont|sont|a|heeft|hebben|"
-    r"zijn|geldt|gelden)\b).*)$"
+    r"(?i)^(?P<before>[^:;]+?)(?:\s*[:;–]|\s+-)\s+(?P<last>(?:(?:is|are|do|does|did|has|have|was|were|est|ont|"
+    r"sont|a|heeft|hebben|zijn|geldt|gelden|gold|golden)\b|\S+ (?:est|était)-elle\b).*)$"
 )
 """What is told of things that are named, before a question to be answered by yes or no."""
 _HEADING = re.compile(
@@ -175,7 +176,9 @@ _IDLE = frozenset(("filler", "intent", "times"))
 """Slots of words that name nothing that a question may be about."""
 _LABEL = re.compile(r"^(?P<label>[^\W\d_][^:?!.;,§]{2,40}):\s+(?P<last>\S.*)$")
 """What it is about, or who asks, in a few words before a colon: postcodes: is NL-P16 an error."""
-_LABELLING = _IDLE | {"english", "list", "receiver"}
+_LABELLING = frozenset(("filler", "times", "english", "list", "receiver", "pointed", "kept", "topic", "word"))
+_ASKING = ("field", "intent", "same", "severer", "severity", "state", "supplied", "group")
+"""Of these a question that a label stands before has one: nicest wording: NL-R04 or CO-R01?"""
 _TAIL = re.compile(
     r"(?i)(?:[,;–-]+\s+(?:and|but|because|since|so|as|et|mais|car|en|maar|want)\s+(?:i|we|my|our|je|j'|nous|on|mon|ik|wij|"
     r"mijn|onze)\b[^?]*|[.?!]\s+(?:can|could|would|peux|peut|pouvez|pourriez|kun|kunt|zou)\b[^.?!]*\b(?:name|list|show|"
@@ -202,9 +205,10 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
       taken: takes a text apart.
     """
     label = _LABEL.match(asked.text)
-    if label is not None and {one.slot for one in matches(tokens_of(label["label"]))} <= _LABELLING:
-        short = None if is_none(asked) else taken(label["last"])
-        if short is not None and any(short.has(slot) for slot in _OF_ONE):
+    head = taken(label["label"]) if label is not None and not is_none(asked) else None
+    if label is not None and head is not None and {one.slot for one in head.found} <= _LABELLING:
+        short = taken(label["last"])
+        if short is not None and any(map(short.has, _OF_ONE)) and any(map(short.has, _ASKING)):
             return short
     heading = _HEADING.match(asked.text)
     if heading is not None and _is_idle(heading["before"], heading["purpose"], asked):
@@ -212,7 +216,7 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
         if short is not None:
             short.language = asked.language
         return short
-    text = _wished(_TAIL.sub("", asked.text), taken)
+    text = wished(_TAIL.sub("", asked.text), taken)
     before, last = _split(text, taken)
     if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
         return None
@@ -268,19 +272,43 @@ _WISH = re.compile(
     r"prétend|attend|jure|wil|willen|vraagt|vroeg|beweert|zegt|zweert|eist)\b[^?]*)$"
 )
 """Behind a question, who wants to hear the answer or says what it may be: the lawyer wants the reference."""
-_IN_A_WISH = _IDLE | {"english", "pointed", "kept", "topic", "word", "field", "setting", "than"}
+_IN_A_WISH = _IDLE | {"english", "pointed", "kept", "topic", "word", "setting", "than"}
 
 
-def _wished(text: str, taken: Callable[[str], Understood | None]) -> str:
-    """A question without who wants to hear the answer, unless what is wanted may restrict it."""
+def wished(text: str, taken: Callable[[str], Understood | None]) -> str:
+    """A question without who wants to hear the answer, unless what is wanted may restrict it.
+
+    Args:
+      text: the question.
+      taken: takes a text apart.
+    """
     wish = _WISH.search(text)
     told = taken(wish["wish"]) if wish is not None else None
-    if wish is None or told is None or not {one.slot for one in told.found} <= _IN_A_WISH:
+    if wish is None or told is None or narrowed(text) or not {one.slot for one in told.found} <= _IN_A_WISH:
         return text
     return text[: wish.start()]
 
 
-_THAT_DAY = re.compile(r"(?i)\b(?:on )?that (?:day|date)\b|\b(?:à )?(?:ce jour(?:-là)?|cette date(?:-là)?)(?!\w)|\b(?:op )?die (?:dag|datum)\b")
+_THESE = frozenset(("those", "one", "ones", "ceux", "celles", "celui", "celle", "die", "degene"))
+
+
+def narrowed(text: str) -> bool:
+    """Whether what is wanted behind a question restricts it: the boss wants those of March.
+
+    Args:
+      text: the question.
+    """
+    wish = _WISH.search(text)
+    tokens = [] if wish is None else tokens_of(wish["wish"])
+    return not _THESE.isdisjoint(tokens) or any(
+        one.slot in (*_RESTRICTING, "period", "market") and one.slot != "than" for one in matches(tokens)
+    )
+
+
+_THAT_DAY = re.compile(
+    r"(?i)\b(?:on )?that (?:day|date)\b|\b(?:à )?(?:ce jour(?:-là)?|cette date(?:-là)?)(?!\w)|"
+    r"\b(?:op )?die (?:dag|datum)\b"
+)
 """Points back to a day."""
 
 _FIRST_NUMBER = re.compile(
@@ -298,7 +326,7 @@ def _numbered(told: Understood, question: Understood) -> str | None:
     named = any(question.has(slot) for slot in (*_EXACT, "thing", "subject", "number", "market"))
     if first is None or not asks or named or told.values("number") != [first[1]] or told.has("thing", "request"):
         return None
-    return first[1] if asks and (not _OF_IT.isdisjoint(question.tokens) or len(question.tokens) == 1) else None
+    return first[1] if len(question.tokens) == 1 or not _OF_IT.isdisjoint(question.tokens) else None
 
 
 def _only_market(told: Understood) -> bool:
@@ -315,8 +343,11 @@ def _split(text: str, taken: Callable[[str], Understood | None]) -> tuple[list[s
     if lead is not None and (
         _BRACKETED.search(lead["before"])
         or not TOLD_BY.isdisjoint(tokens_of(lead["before"]))
-        or (_ENDED.search(text[: lead.start("last")]) and (told := taken(lead["before"]))
-            and (_names(told) or _asks_of_pages(lead["last"], taken)))
+        or (
+            _ENDED.search(text[: lead.start("last")])
+            and (told := taken(lead["before"]))
+            and (_names(told) or _asks_of_pages(lead["last"], taken))
+        )
     ):
         return [lead["before"]], lead["last"]
     colon = None if before else _COLON.match(text)

@@ -193,7 +193,7 @@ class House:
         if asked is None:
             return Reading(asked=None, read=None)
         today = self._now().date()
-        parts = grammar.parts_of(question, asked)
+        parts = grammar.parts_of(grammar.wished(question, lambda text: self._understood(text, markets)), asked)
         if len(parts) == 2:
             sides = [self._understood(part, markets) for part in parts]
             if sides[0] is not None and sides[1] is not None:
@@ -201,7 +201,7 @@ class House:
                 reads = [grammar.plans(side, today) for side in sides if side is not None]
                 known = [read for read in reads if isinstance(read, tuple)]
                 missing = next((part for part, read in zip(parts, reads, strict=True) if read is None), "")
-                if len(known) == 2 or (known and missing):
+                if len(known) == 2 or (known and missing and not grammar.narrowed(question)):
                     together = tuple(plan for read in known for plan in read)
                     return Reading(asked=asked, read=together, missing=missing)
         read = grammar.plans(asked, today)

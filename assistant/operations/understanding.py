@@ -53,8 +53,8 @@ _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
 _EXIT = re.compile(
     r"(?i)\b(?:exit|return)[ -]?(?:code|status)\s*(\d{1,3})\b|\bcode\s+(?:de\s+)?(?:sortie|retour)\s*(\d{1,3})\b"
     r"|\b(?:exit|afsluit)-?code\s*(\d{1,3})\b"
-    r"|\b(?:scripts?|cron\w*|jobs?|tâche|taak)\b[^.?!;:]{0,30}?\b(?:with|avec|sur|met|op)\s+(?:(?:an?|un|een|code|status)\s+)*"
-    r"(\d{1,3})(?=\s*(?:[.,;:?!]|$|(?:and|et|en)\b))"
+    r"|\b(?:scripts?|cron\w*|jobs?|tâche|taak)\b[^.?!;:]{0,30}?\b(?:with|avec|sur|met|op)\s+"
+    r"(?:(?:an?|un|een|code|status)\s+)*(\d{1,3})(?=\s*(?:[.,;:?!]|$|(?:and|et|en)\b))"
 )
 _FILE = re.compile(r"(?<![\w/])(?:rules/)?((?:[a-z]{2,6}/)?[a-z_]+\.(?:yaml|csv))\b")
 _VERSION = re.compile(r"(?<![\w-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,64}(?![\w-])")

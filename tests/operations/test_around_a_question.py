@@ -345,3 +345,107 @@ def test_to_see_what_left_quarantine_is_no_order(house: House, wish: str) -> Non
     plan = house.plan(wish)
     assert plan is not None
     assert "freed" in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("question", "plan"),
+    [
+        (
+            "E17, again E17... which Danish rules dish out that code?",
+            {"do": "rules", "where": {"markets": ("DK",), "ebix": "E17", "having": ("error_code",)}},
+        ),
+        (
+            "D07 dus, weer die. Hoeveel Nederlandse regels delen die reden uit?",
+            {"do": "rules", "where": {"markets": ("NL",), "ebix": "D07"}, "how": "count"},
+        ),
+        (
+            "E86 encore. Combien de règles balancent ce motif, tous pays confondus ?",
+            {"do": "rules", "where": {"ebix": "E86"}, "how": "count"},
+        ),
+        ("121, a Dutch one. Somebody downstairs asks what was wrong with it.", {"do": "why_message", "message": 121}),
+        ("Le 85 a été recalé. Qu'est-ce qu'on lui reproche ?", {"do": "why_message", "message": 85}),
+        ("Het 390 werd afgewezen. Wat wordt het verweten?", {"do": "why_message", "message": 390}),
+        (
+            "Now that message 85 came back - which two rule codes?",
+            {"do": "why_message", "message": 85, "about": "codes"},
+        ),
+        ("A0000909 bij Enedis. Hoe is dat afgelopen?", {"do": "request_life", "reference": "A0000909"}),
+        (
+            "Belgium now. Which kind do they send us most?",
+            {"do": "stored", "thing": "message", "how": "top", "by": "kind", "markets": ("BE",)},
+        ),
+        (
+            "België dan. Hoeveel berichten hebben ze ons gestuurd?",
+            {"do": "stored", "thing": "message", "markets": ("BE",)},
+        ),
+    ],
+)  # fmt: skip
+def test_what_points_back_means_what_was_named(house: House, question: str, plan: dict[str, Any]) -> None:
+    assert house.plan(question)["plans"][:1] == [plan]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "390 messages came from Denmark. What was wrong with them?",
+        "The suppliers of Belgium complain. How many of them do we know?",
+    ],
+)
+def test_what_points_back_to_nothing_that_is_known_is_not_guessed(house: House, question: str) -> None:
+    assert not house.plan(question)["plans"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Auditor's question: a Belgian switch of 31 December 2025 - was BE-D11 already in force that day, yes or no?",
+        "Un changement du 31 décembre 2025 : BE-D11 était-elle en vigueur ce jour-là, oui ou non ?",
+        "Een Belgische switch van 31 december 2025 - gold BE-D11 die dag al, ja of nee?",
+    ],
+)
+def test_that_day_is_the_one_of_the_statement(house: House, question: str) -> None:
+    assert [plan["on"] for plan in house.plan(question)["plans"]] == ["2025-12-31"]
+
+
+def test_a_label_before_a_colon_restricts_nothing_unless_it_names_something(house: House) -> None:
+    labelled = "Postcodes: are DK-P15 and NL-P16 equally strict?"
+    assert house.plan(labelled)["plans"] == [
+        {"do": "compare_rules", "one": "DK-P15", "other": "NL-P16", "same": "severity"}
+    ]
+    assert not house.plan("FR-R03 and FR-R04: is NL-P16 an error?")["plans"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "BE-D11, taken from which law? Legal needs the reference.",
+        "BE-D11, on l'a pris dans quel texte ? Le juriste veut la référence.",
+        "BE-D11, uit welke tekst hebben we die gehaald? De jurist wil de verwijzing.",
+    ],
+)
+def test_who_wants_to_hear_the_answer_changes_nothing(ask: Callable[[str], Worked], question: str) -> None:
+    assert "2019/944" in ask(question).sentence
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many messages were rejected? The boss wants yesterday's.",
+        "Combien de messages rejetés ? Le chef veut ceux de mars.",
+        "Hoeveel regels heeft Nederland? De chef wil alleen de fouten.",
+    ],
+)
+def test_a_wish_behind_a_question_that_restricts_it_is_not_left_out(house: House, question: str) -> None:
+    assert not house.plan(question)["plans"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "NL-V12 annoys me every morning. Which of my colleagues came up with it?",
+        "FR-R03 m'énerve. Lequel de mes collègues l'a inventée ?",
+        "E50 all day. Welke collega deelt die reden het meest uit?",
+    ],
+)
+def test_which_colleague_did_something_is_not_known(house: House, question: str) -> None:
+    assert not house.plan(question)["plans"]

@@ -36,6 +36,58 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     ("turned", "operation"),
     [
         ("Hoe heet regel NL-S08 eigenlijk voluit?", {"do": "rule_field", "code": "NL-S08", "fields": ["title"]}),
+        ("ebIX D07 - who uses it? all markets", {"do": "rules", "where": {"ebix": "D07"}}),
+        ("FR-R06: hoe zwaar tilt ge daaraan?", {"do": "rule_field", "code": "FR-R06", "fields": ["severity"]}),
+        (
+            "BE-P01, à quel point on la prend au sérieux ?",
+            {"do": "rule_field", "code": "BE-P01", "fields": ["severity"]},
+        ),
+        (
+            "DK-V11: under what ebIX code does it go back to the hub",
+            {"do": "rule_field", "code": "DK-V11", "fields": ["ebix"]},
+        ),
+        ("DK-V11 : sous quel motif repart le message ?", {"do": "rule_field", "code": "DK-V11", "fields": ["ebix"]}),
+        (
+            "DK-V11: onder welke reden gaat het terug naar de hub?",
+            {"do": "rule_field", "code": "DK-V11", "fields": ["ebix"]},
+        ),
+        (
+            "Welke ebIX-redenen komen in de Deense regels voor en in de Franse nergens?",
+            {"do": "only_there", "what": "ebix", "here": "DK", "there": "FR", "where": {}},
+        ),
+        (
+            "Quels motifs ebIX trouve-t-on dans les règles belges et nulle part chez les Français ?",
+            {"do": "only_there", "what": "ebix", "here": "BE", "there": "FR", "where": {}},
+        ),
+        (
+            "Which code lists has France, and nowhere in the Dutch ones?",
+            {"do": "only_there", "what": "list", "here": "FR", "there": "NL", "where": {}},
+        ),
+        ("ONRQST, in welke codelijst moet ik dat zoeken?", {"do": "code_lists", "how": "where", "code": "ONRQST"}),
+        ("Dans quelle liste dois-je chercher EOSUPPLY ?", {"do": "code_lists", "how": "where", "code": "EOSUPPLY"}),
+        ("X12 says CPNR. Which means?", {"do": "code_lists", "how": "meaning", "code": "CPNR"}),
+        (
+            "Overal staat EOSUPPLY. Wat willen die Nederlanders daarmee zeggen?",
+            {"do": "code_lists", "how": "meaning", "code": "EOSUPPLY", "markets": ["NL"]},
+        ),
+        (
+            "p4_rejection in the Netherlands: how many codes on that list, roughly twenty?",
+            {"do": "code_lists", "how": "count", "list": "p4_rejection", "markets": ["NL"]},
+        ),
+        ("my script died with 141. what does that mean", {"do": "manual", "what": "exit_code", "name": "141"}),
+        ("Mijn script is gestopt met 2, wat betekent dat?", {"do": "manual", "what": "exit_code", "name": "2"}),
+        (
+            "ids of the Dutch notices that got bounced",
+            {"do": "stored", "thing": "message", "how": "list", "states": ["rejected"], "markets": ["NL"]},
+        ),
+        (
+            "Welke Franse aansluiting spant de kroon?",
+            {"do": "stored", "thing": "message", "how": "top", "by": "access_point", "markets": ["FR"]},
+        ),
+        (
+            "Les demandes vers la Hollande passent par combien de contrôles (validation_out) ?",
+            {"do": "rules", "where": {"markets": ("NL",), "set": "validation_out"}, "how": "count"},
+        ),
         ("DK-A13 written out as a full sentence", {"do": "rule_field", "code": "DK-A13", "fields": ["sentence"]}),
         (
             "What was the outcome of the request concerning meter point 99000000000606?",

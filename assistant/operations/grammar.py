@@ -289,6 +289,8 @@ def wished(text: str, taken: Callable[[str], Understood | None]) -> str:
     return text[: wish.start()]
 
 
+_CLAIMS = frozenset(("insists", "claims", "says", "swears", "pretend", "jure", "beweert", "zegt", "zweert"))
+"""Verbs of who only says what the answer may be."""
 _THESE = frozenset(("those", "one", "ones", "ceux", "celles", "celui", "celle", "die", "degene"))
 
 
@@ -300,6 +302,8 @@ def narrowed(text: str) -> bool:
     """
     wish = _WISH.search(text)
     tokens = [] if wish is None else tokens_of(wish["wish"])
+    if not _CLAIMS.isdisjoint(tokens):
+        return False
     return not _THESE.isdisjoint(tokens) or any(
         one.slot in (*_RESTRICTING, "period", "market") and one.slot != "than" for one in matches(tokens)
     )

@@ -193,7 +193,10 @@ class House:
         if asked is None:
             return Reading(asked=None, read=None)
         today = self._now().date()
-        parts = grammar.parts_of(grammar.wished(question, lambda text: self._understood(text, markets)), asked)
+        text = (
+            question if grammar.is_none(asked) else grammar.wished(question, lambda one: self._understood(one, markets))
+        )
+        parts = grammar.parts_of(text, asked)
         if len(parts) == 2:
             sides = [self._understood(part, markets) for part in parts]
             if sides[0] is not None and sides[1] is not None:
@@ -204,7 +207,8 @@ class House:
                 if len(known) == 2 or (known and missing and not grammar.narrowed(question)):
                     together = tuple(plan for read in known for plan in read)
                     return Reading(asked=asked, read=together, missing=missing)
-        read = grammar.plans(asked, today)
+        whole = asked if text == question else self._understood(text, markets)
+        read = grammar.plans(whole or asked, today)
         if read is None:
             shorter = (grammar.plans(short, today) for short in self._inquiries(asked, markets))
             read = next((one for one in shorter if one is not None), None)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from assistant.operations.conditions import markets_of, of_several, rules_asked, rules_counted
 from assistant.operations.family import (
+    DayOf,
     Plan,
     PointLife,
     RequestLife,
@@ -272,6 +273,8 @@ def point_life(slots: Slots) -> Read:
             slots.take("fact")
         slots.take("intent", "today", "exists")
         slots.take("field", "validity")
+        if len(slots.of("days")) > 1:
+            return None  # of which day it is asked is not known
         day = slots.days()
         return (
             PointLife(access_point=point, about="supplied", since=day.day or day.since, market=slots.one("market")),
@@ -397,7 +400,10 @@ def stored(slots: Slots) -> Read:
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
     if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
-        return None  # messages by how many errors they have are not counted
+        if not _so_many_codes(slots):
+            return None
+        by = "message"
+    day_of = _day_of(slots, thing)
     how = _how(slots, thing, by, sure=sure)
     if how is None:
         return None
@@ -432,6 +438,7 @@ def stored(slots: Slots) -> Read:
         severity=None if thing == "request" else _severity(slots, how, by, every=every),  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
+        day_of=day_of,
         late=thing in ("request", "freed") and bool(slots.take("late")),
         supplied=supplied,
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
@@ -442,6 +449,28 @@ def stored(slots: Slots) -> Read:
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+def _so_many_codes(slots: Slots) -> bool:
+    """Whether error codes are what there are so many of: messages with at least two error codes."""
+    numbers = slots.of_all(("number", "times"))
+    codes = slots.of("group", "code")
+    counted = any(0 <= code.start - one.end < NEAR for one in numbers for code in codes)
+    if counted:
+        slots.take("group", "code")
+        slots.take("subject", "code")
+        slots.take("field", "error_code")
+        slots.take("intent", "distinct")
+    return counted
+
+
+def _day_of(slots: Slots, thing: str) -> DayOf | None:
+    """Which day is meant, where it is not that of arrival."""
+    if thing == "message" and slots.take("effect"):
+        return "effective"
+    if thing == "request" and slots.take("due"):
+        return "due"
+    return None
 
 
 def _take_so_many(slots: Slots) -> None:
@@ -505,6 +534,10 @@ def _of_a_rule(slots: Slots) -> bool:
     came = came or slots.has("intent", "occurred", "top", "bottom", "since", "last", "when", "average")
     if rules_asked(slots) is not None and slots.has("severity") and not came:
         return True
+    there = any(slots.has(one) for one in ("state", "stored", "days", "period", "point")) or slots.has("thing")
+    ranked = {one.end for one in slots.of("intent", "top", "bottom")}
+    if any(one.start in ranked for one in slots.of("subject", "rule")) and not there and slots.has("subject", "market"):
+        return True  # which market has the most rules that only warn
     if not slots.has("code") or slots.has("thing"):
         return False
     by_whom = slots.has("group", "by") and not slots.has("intent", "freed")  # who approved a rule
@@ -759,13 +792,17 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
         return "groups"
     if count:
         return "count"
-    if slots.take("intent", "last"):
-        slots.take("intent", "when")
+    dated = {place for one in slots.of_all(("effect", "due")) for place in range(one.start, one.end)}
+    asked = {one.value for one in slots.of("intent") if dated.isdisjoint(range(one.start, one.end))}
+    slots.take("intent", "when") if asked & {"last", "since"} else None
+    if "last" in asked:
+        slots.take("intent", "last")
         return "last"
-    if slots.take("intent", "since"):
-        slots.take("intent", "when")
+    if "since" in asked:
+        slots.take("intent", "since")
         return "first"
-    if slots.take("intent", "when"):
+    if "when" in asked:
+        slots.take("intent", "when")
         return "first"
     if thing == "freed":
         return "list" if by is None else "count"
@@ -862,14 +899,17 @@ def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | N
     """A warning rejects nothing: it is counted apart from errors, but where findings of every severity are meant."""
     refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
     told = [one for one in slots.of("severity") if one.start not in refused]
-    slots.mark(told[:1])
+    slots.mark(one for one in told if one.value == told[0].value)
     if told and by is not None:
         slots.take("only")
-    slots.mark(one for one in slots.of("field", "severity") if told and one.end == told[0].start)
+    ends = {one.start for one in told if one.value == told[0].value}
+    slots.mark(one for one in slots.of("field", "severity") if one.end in ends or one.start in ends)
     named = told[0].value if told else None
-    if by not in ("code", "rule", "class") or every:
+    if by in ("code", "rule", "class") and told and slots.denied(told[0], "not", "without", "except"):
+        named = "error" if named == "warning" else "warning"  # warnings excluded, which code is the most frequent
+    if by not in ("code", "rule", "class", "message") or every:
         return named
-    return named or ("error" if how == "top" or by == "code" else None)
+    return named or ("error" if how == "top" or by in ("code", "message") else None)
 
 
 def _bounds(slots: Slots, by: str | None) -> tuple[int | None, int | None]:

@@ -558,6 +558,8 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
         where["on"], where["off"] = apart
         where.update(since=None, until=None, changes=False)
         return
+    if len(days.named) == 2 and days.named[0] != days.named[1] and not _spanned(slots):
+        return  # on both days: no filter has two
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
     today = bool(slots.take("intent", "today"))
     slots.take("field", "validity")
@@ -593,6 +595,16 @@ def _apart_on(slots: Slots) -> tuple[date, date] | None:
     slots.mark(denials)
     first, second = days
     return (first, second) if sides == {True} else (second, first)
+
+
+SPANS = frozenset(("between", "entre", "tussen", "from", "du", "van", "des", "since", "sinds", "depuis", "vanaf", "after"))
+"""Words before the first day of a span."""
+
+
+def _spanned(slots: Slots) -> bool:
+    """Whether two days are the ends of a span."""
+    first = min(one.start for one in slots.of("days")) if slots.has("days") else 0
+    return not SPANS.isdisjoint(slots.asked.tokens[max(first - 2, 0) : first])
 
 
 def _as_of(slots: Slots) -> bool:

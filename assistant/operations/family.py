@@ -228,6 +228,8 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     envelope: Number | None = None
     since: date | None = None
     until: date | None = None
+    lacking: Severity | None = None
+    """Messages without a finding of this severity."""
     day_of: DayOf | None = None
     """Which day is meant where it is not that of arrival: on which messages take effect, on which requests are due to be
     answered."""

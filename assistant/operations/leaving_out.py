@@ -51,6 +51,9 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
         return True
     if isinstance(plan, PointLife) and plan.about == "supplied" and len([o for o in asked.found if o.slot == "days"]) > 1:
         return True  # of which day it is asked is not known
+    two = len(set(asked.days.named)) > 1 and not asked.has("intent", "began", "changed")
+    if isinstance(plan, Rules) and two and (plan.where.on or plan.where.since):
+        return True  # on the one day and on the other
     return _of_another(plan, asked) or _of_another_size(plan, asked, today) or _unrestricted(plan, asked)
 
 
@@ -83,12 +86,14 @@ def _unrestricted(plan: Plan, asked: Understood) -> bool:
     if where is not None and plan.how != "lacking":
         optional = where.having or any(MENTIONS.get((one.slot, one.value)) in OPTIONAL for one in asked.found)
         denied += [one for one in asked.found if one.slot == "not" and optional and not _inside(one, asked)]
-        if denied and not (where.missing or where.unlike):
+        if denied and not (where.missing or where.unlike or len(where.markets) > 1):
             return True
     if isinstance(plan, Stored):
-        if any(other.slot == "severity" and other.value == plan.severity and other.start - one.end in (0, 1, 2)
-               for one in denied for other in asked.found):  # fmt: skip
+        if denied and not (len(plan.states) > 1 or len(plan.markets) > 1 or plan.lacking):
             return True
+        before = {place for one in asked.found if one.slot == "not" for place in (one.end, one.end + 1)}
+        if any(one.slot == "state" and one.start in before and plan.states == (one.value,) for one in asked.found):
+            return True  # what is not rejected is no rejected message
         if (plan.by is not None and plan.how != "list") or plan.thing == "freed":
             return False  # the most frequent of what was rejected
     told = set(_values(msgspec.to_builtins(plan)))

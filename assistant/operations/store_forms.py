@@ -23,6 +23,7 @@ from assistant.operations.family import (
 )
 from assistant.operations.slots import WHO, Read, Slots, ranks, yes_no
 from assistant.operations.vocabulary import Match
+from energycomm.kernel.verdicts import Severity
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
     ENVELOPE_STATES,
@@ -424,6 +425,7 @@ def stored(slots: Slots) -> Read:
     least, most = _bounds(slots, by)
     if how == "list" and by is None:
         _take_so_many(slots)
+    lacking = _lacking(slots, thing, by)
     every = bool(codes) or bool(prefix) or thing == "finding" or (how == "top" and coded)
     plan = Stored(
         thing=thing,
@@ -435,10 +437,11 @@ def stored(slots: Slots) -> Read:
         types=tuple(events or slots.take("type")),
         code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=None if thing == "request" else _severity(slots, how, by, every=every),  # type: ignore[arg-type]
+        severity=None if thing == "request" or lacking else _severity(slots, how, by, every=every),  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
         day_of=day_of,
+        lacking=lacking,
         late=thing in ("request", "freed") and bool(slots.take("late")),
         supplied=supplied,
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
@@ -464,11 +467,28 @@ def _so_many_codes(slots: Slots) -> bool:
     return counted
 
 
+def _lacking(slots: Slots, thing: str, by: str | None) -> Severity | None:
+    """The severity of which messages have no finding: accepted without a warning."""
+    told = [one for one in slots.of("severity") if slots.denied(one, "without")] if thing == "message" and not by else []
+    if not told:
+        return None
+    slots.mark(told)
+    return told[0].value  # type: ignore[return-value]
+
+
+ANSWERING = frozenset((
+    "answer", "answers", "answered", "reply", "respond", "repondre", "reponde", "antwoorden", "beantwoorden",
+    "beantwoord", "moest", "moet", "moeten", "moesten", "due",
+))  # fmt: skip
+"""Words for the answer to a request, where its last day is asked for."""
+
+
 def _day_of(slots: Slots, thing: str) -> DayOf | None:
     """Which day is meant, where it is not that of arrival."""
     if thing == "message" and slots.take("effect"):
         return "effective"
     if thing == "request" and slots.take("due"):
+        slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in ANSWERING}
         return "due"
     return None
 
@@ -874,7 +894,7 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     if (
         slots.has("severity", "error")
         and thing in ("message", "finding")
-        and not named
+        and not (named or denied)
         and not slots.has("group", "code")
     ):
         slots.take("severity", "error")

@@ -368,6 +368,7 @@ def _tallied(connection: Any, plan: Stored) -> int | None:
         or plan.since
         or plan.until
         or plan.day_of
+        or plan.lacking
         or plan.access_point
         or plan.envelope
     ):
@@ -395,6 +396,9 @@ def _conditions(
         found.append(_column(source, plan, "id") == plan.number)
     if plan.severity is not None:
         found.append(_column(source, plan, "severity") == plan.severity)
+    if plan.lacking is not None:
+        f, of = tables.finding.c, _column(source, plan, "id")
+        found.append(of.not_in(select(f.message_id).where(f.current, f.severity == plan.lacking)))
     if plan.error_class is not None:
         found.append(_column(source, plan, "class") == plan.error_class)
     if plan.states:
@@ -520,7 +524,7 @@ def _in_words(plan: Stored) -> str:
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),
         ("day", plan.day_of), ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
         ("supplied", {None: None, True: "yes", False: "no longer"}[plan.supplied]),
-        ("number", plan.number), ("severity", plan.severity), ("at least", plan.at_least), ("at most", plan.at_most),
+        ("number", plan.number), ("severity", plan.severity), ("without", plan.lacking), ("at least", plan.at_least), ("at most", plan.at_most),
     ]  # fmt: skip
     return "; ".join(f"{name} {value}" for name, value in pairs if value) or "all"
 

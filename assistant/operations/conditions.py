@@ -597,7 +597,9 @@ def _apart_on(slots: Slots) -> tuple[date, date] | None:
     return (first, second) if sides == {True} else (second, first)
 
 
-SPANS = frozenset(("between", "entre", "tussen", "from", "du", "van", "des", "since", "sinds", "depuis", "vanaf", "after"))
+SPANS = frozenset((
+    "between", "entre", "tussen", "from", "du", "van", "des", "since", "sinds", "depuis", "vanaf", "after",
+))  # fmt: skip
 """Words before the first day of a span."""
 
 

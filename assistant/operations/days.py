@@ -120,8 +120,8 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
     first, last = spans[0], spans[-1]
     if len(spans) > 1 and not all((one.first, one.end) == (first.first, first.end) for one in spans):
         begin, end = min(first.first, last.first), max(first.end, last.end)
-        single = all(one.end == one.first + timedelta(days=1) for one in spans)
-        return Days(since=begin, until=end, named=tuple(one.first for one in spans) if single else ()), without
+        alone = all(one.end == one.first + timedelta(days=1) for one in spans)
+        return Days(since=begin, until=end, named=tuple(one.first for one in spans) if alone else ()), without
     single = first.first if first.end == first.first + timedelta(days=1) else None
     before = flat[: first.at]
     if _BEFORE.search(before):

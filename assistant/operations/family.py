@@ -211,8 +211,8 @@ class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
 class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     """Things of the store: counted, listed, whether there is one, the first or last of them, the different ones of a
     group and how many, the most frequent or the average of a group; `number` is the one of this number, `at_least` and
-    `at_most` restrict a group by how many it has, `code` may be the beginning of codes: FR-R; by `message`, the error codes
-    of each message are counted."""
+    `at_most` restrict a group by how many it has, `code` may be the beginning of codes: FR-R; by `message`, the error
+    codes of each message are counted."""
 
     thing: Thing
     how: How = "count"
@@ -231,8 +231,8 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     lacking: Severity | None = None
     """Messages without a finding of this severity."""
     day_of: DayOf | None = None
-    """Which day is meant where it is not that of arrival: on which messages take effect, on which requests are due to be
-    answered."""
+    """Which day is meant where it is not that of arrival: on which messages take effect, on which requests are due
+    to be answered."""
     late: bool = False
     """Requests whose answer is overdue; of freed messages those that a late message freed."""
     supplied: bool | None = None

@@ -166,8 +166,9 @@ _COLON = re.compile(
 )
 """What is told of things that are named, before a question to be answered by yes or no."""
 _GIVEN = re.compile(
-    r"(?i)^(?P<before>(?:(?:given|knowing|considering|seeing) that|although|even though|sachant qu\w*|étant donné qu\w*|"
-    r"vu qu\w*|bien qu\w*|gegeven dat|aangezien|gezien|hoewel|wetende dat)\b[^,?]+),\s*(?P<last>\S.*)$"
+    r"(?i)^(?P<before>(?:(?:given|knowing|considering|seeing) that|although|even though|sachant qu\w*|"
+    r"étant donné qu\w*|vu qu\w*|bien qu\w*|gegeven dat|aangezien|gezien|hoewel|wetende dat)\b[^,?]+),"
+    r"\s*(?P<last>\S.*)$"
 )
 """What is told as known before the question of the same sentence: given that a loss was reported in March, was ..."""
 _HEADING = re.compile(
@@ -196,14 +197,15 @@ _BEGINS = (
     r"(?:(?:in|on|of|to|by|from|at|à|dans|sur|sous|de|pour|in|op|van|aan|uit|onder)\s+)?(?:which|what|whose|quel(?:le)?s?|"
     r"lequel|laquelle|welke?)\b|(?:how|why|since when|when|where|is|are|was|were|do|does|did|has|have|had|can|could|"
     r"please|give|tell|show|list|combien|pourquoi|depuis quand|quand|où|est-ce|donne\w*|peux|pouvez|pourriez|wat|hoe|"
-    r"hoeveel|waarom|waar|wanneer|sinds|geef|toon|is|zijn|heeft|hebben|kan|kun|kunt|geldt|gelden|behoort|behoren)\b"
+    r"hoeveel|waarom|waar|wanneer|sinds|geef|toon|is|zijn|heeft|hebben|kan|kun|kunt|geldt|gelden|behoort|behoren)\b|"
+    r"(?:ont|sont|est|a)(?:-t)?-(?:elles?|ils?)\b"
 )
 """How a question begins."""
 _APPOSITION = re.compile(
     r"(?i)^(?P<head>.*(?:\b[a-z]{2}-[a-z]\d{2}|\b(?:message|bericht)\s+\d{1,18}|(?<!\d)\d{12,18}))\s*,\s*"
     r"(?:(?:both|each|all) of )?(?:which|that|who|concerning|about|relating to|qui|qu'\w+|que|dont|lesquel\w+|"
-    r"(?:selon|d'après) l[ae]s?quel\w*|relati(?:f|ve)s? (?:à|au|aux)|concernant|portant sur|au sujet d\w*|die|dat|waarin|"
-    r"waarvan|volgens welke|over|betreffende|inzake)\s+[^,;:?]+(?:,\s*(?P<rest>\S.*)|[\s.?!]*)$"
+    r"(?:selon|d'après) l[ae]s?quel\w*|relati(?:f|ve)s? (?:à|au|aux)|concernant|portant sur|au sujet d\w*|die|dat|"
+    r"waarin|waarvan|volgens welke|over|betreffende|inzake)\s+[^,;:?]+(?:,\s*(?P<rest>\S.*)|[\s.?!]*)$"
 )
 """What is told of a rule, message or point that is named: BE-R06 and NL-R08, which bear the same title, ..."""
 _BEGINNING = re.compile(rf"(?i){_BEGINS}")

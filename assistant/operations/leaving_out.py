@@ -12,7 +12,18 @@ from typing import Any, get_args
 import msgspec
 
 from assistant.operations.conditions import MENTIONS, OPTIONAL, bounds
-from assistant.operations.family import ATTRIBUTES, CodeLists, OnlyThere, Plan, PointLife, RuleFilter, Rules, Stored, Thing
+from assistant.operations.family import (
+    ATTRIBUTES,
+    CodeLists,
+    OnlyThere,
+    Plan,
+    PointLife,
+    RuleChanges,
+    RuleFilter,
+    Rules,
+    Stored,
+    Thing,
+)
 from assistant.operations.slots import Slots
 from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match
@@ -49,10 +60,12 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
     told = repr(plan)
     if any(one.value not in told for one in asked.found if one.slot in _SPELT and asked.word(one.start)[:1] == "§"):
         return True
-    if isinstance(plan, PointLife) and plan.about == "supplied" and len([o for o in asked.found if o.slot == "days"]) > 1:
+    days = [one for one in asked.found if one.slot == "days"]
+    if isinstance(plan, PointLife) and plan.about == "supplied" and len(days) > 1:
         return True  # of which day it is asked is not known
     two = len(set(asked.days.named)) > 1 and not asked.has("intent", "began", "changed")
-    if isinstance(plan, Rules) and two and (plan.where.on or plan.where.since):
+    dated = plan.where.on or plan.where.since if isinstance(plan, Rules) else isinstance(plan, RuleChanges)
+    if two and dated:
         return True  # on the one day and on the other
     return _of_another(plan, asked) or _of_another_size(plan, asked, today) or _unrestricted(plan, asked)
 
@@ -117,14 +130,13 @@ def _values(node: Any) -> Iterator[str]:
 def _is_said(one: Match, plan: Rules | Stored, where: RuleFilter | None) -> bool:
     """Whether a reading restricts by that slot, be it by another name: what is not accepted has all other states."""
     if where is not None:
-        words = {"severity": where.severity, "class": where.error_class or where.missing, "direction": where.direction}
-        return one.slot == "state" or bool(words[one.slot] or where.set or where.unlike or where.missing)
-    if isinstance(plan, Stored):
-        words = {"severity": plan.severity or plan.states,
-                 "class": plan.error_class or plan.thing == "request",  # we made it ourselves
-                 "state": plan.states or (plan.severity == "error" and one.value == "rejected")}  # fmt: skip
-        return one.slot == "direction" or (one.slot == "state" and one.value == "sent") or bool(words[one.slot])
-    return True
+        told = {"severity": where.severity, "class": where.error_class, "direction": where.direction}.get(one.slot)
+        return one.slot == "state" or bool(told or where.set or where.unlike or where.missing)
+    if not isinstance(plan, Stored) or one.slot == "direction" or one.value == "sent":
+        return True
+    if one.slot == "class":
+        return bool(plan.error_class) or plan.thing == "request"  # we made it ourselves
+    return bool(plan.states or plan.lacking or (plan.severity and (one.slot == "severity" or one.value == "rejected")))
 
 
 def _inside(one: Match, asked: Understood) -> bool:

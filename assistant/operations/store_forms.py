@@ -23,7 +23,6 @@ from assistant.operations.family import (
 )
 from assistant.operations.slots import WHO, Read, Slots, ranks, yes_no
 from assistant.operations.vocabulary import Match
-from energycomm.kernel.verdicts import Severity
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
     ENVELOPE_STATES,
@@ -33,6 +32,7 @@ from energycomm.eis.states import (
     STUCK,
     TICKET_STATES,
 )
+from energycomm.kernel.verdicts import Severity
 
 UNANSWERED = ("built", "sent", "acknowledged", "in-course")
 """States of a request that the market has not answered for good."""
@@ -396,6 +396,8 @@ def stored(slots: Slots) -> Read:
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing) or _of_a_rule(slots) or _of_refusing_rules(slots):
         return None
+    if thing == "access_point" and slots.has("point") and slots.has("days"):
+        return None  # what was on a day with one point is told by its life
     events = _take_beside(slots, thing)
     supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
@@ -469,7 +471,9 @@ def _so_many_codes(slots: Slots) -> bool:
 
 def _lacking(slots: Slots, thing: str, by: str | None) -> Severity | None:
     """The severity of which messages have no finding: accepted without a warning."""
-    told = [one for one in slots.of("severity") if slots.denied(one, "without")] if thing == "message" and not by else []
+    if thing != "message" or by is not None:
+        return None
+    told = [one for one in slots.of("severity") if slots.denied(one, "without")]
     if not told:
         return None
     slots.mark(told)

@@ -80,8 +80,8 @@ def _of_messages() -> dict[str, Source]:
         ),
         "finding": Source(
             f, k.c.received_at,
-            {"id": f.c.message_id, "message": f.c.message_id, **message, "code": f.c.error_code, "rule": f.c.rule, "class": f.c.error_class,
-             "severity": f.c.severity, "comment": f.c.comment},
+            {"id": f.c.message_id, "message": f.c.message_id, **message, "code": f.c.error_code, "rule": f.c.rule,
+             "class": f.c.error_class, "severity": f.c.severity, "comment": f.c.comment},
             ("id", "market", "type", "code", "rule", "comment"), states.MESSAGE_STATES,
             ((k, f.c.message_id == k.c.id),), func.count(f.c.message_id.distinct()), (f.c.current,), "/messages",
             "energycomm message list",
@@ -524,7 +524,8 @@ def _in_words(plan: Stored) -> str:
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),
         ("day", plan.day_of), ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
         ("supplied", {None: None, True: "yes", False: "no longer"}[plan.supplied]),
-        ("number", plan.number), ("severity", plan.severity), ("without", plan.lacking), ("at least", plan.at_least), ("at most", plan.at_most),
+        ("number", plan.number), ("severity", plan.severity), ("without", plan.lacking),
+        ("at least", plan.at_least), ("at most", plan.at_most),
     ]  # fmt: skip
     return "; ".join(f"{name} {value}" for name, value in pairs if value) or "all"
 

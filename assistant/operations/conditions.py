@@ -558,7 +558,7 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
         where["on"], where["off"] = apart
         where.update(since=None, until=None, changes=False)
         return
-    if len(days.named) == 2 and days.named[0] != days.named[1] and not _spanned(slots):
+    if len(set(days.named)) > 1 and not (began or _spanned(slots)):
         return  # on both days: no filter has two
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
     today = bool(slots.take("intent", "today"))

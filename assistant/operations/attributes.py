@@ -90,6 +90,7 @@ def _stands(rule: Rule, where: RuleFilter) -> bool:
         and (not where.alone or kinds == set(where.kinds))
         and (where.wide is None or len(kinds) >= where.wide)
         and (where.narrow is None or len(kinds) <= where.narrow)
+        and (where.scripts is None or len(rule.repair) >= where.scripts)
         and (where.direction is None or rule.rule_set.endswith(f"_{where.direction}"))
         and (where.stage is None or rule.rule_set.startswith(where.stage))
         and (where.flow is None or names_flow(rule, where.flow))

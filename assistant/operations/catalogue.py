@@ -59,6 +59,7 @@ def where_in_words(where: RuleFilter, language: str) -> str:
     pairs: list[tuple[str, Any]] = [
         ("kind", "every one" if len(where.kinds) == len(KINDS) else kinds),
         ("judges no other kind", "yes" if where.alone else None),
+        ("scripts at least", where.scripts),
         ("kinds at least", where.wide),
         ("kinds at most", where.narrow),
         ("file", where.file),

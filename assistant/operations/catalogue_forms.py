@@ -200,7 +200,7 @@ def _asked(
     bottom = bool(slots.take("intent", "bottom", "fewer")) and not sized
     if slots.take("longest"):
         top, count = True, False
-    wide = where.wide is not None or where.narrow is not None
+    wide = where.wide is not None or where.narrow is not None or where.scripts is not None
     least, most = (None, None) if wide else bounds(slots)
     listed, exists = slots.take("intent", "list", "compare"), slots.take("intent", "exists", "use")
     slots.take("thing", "message")

@@ -7,7 +7,7 @@ the rules, or behind "with" and "without", is a condition; what is left is the h
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from msgspec import Struct
@@ -300,6 +300,7 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     if len(where["markets"]) > 1 and slots.has("ebix_reason"):
         slots.take("intent", "both")  # what they share is named: rules of both with it
     _kinds(slots, where, deny=deny)
+    _scripts(slots, where)
     named: tuple[tuple[str, str, Attribute | None], ...] = (
         ("error_class", "class", "class"), ("set", "set", "set"), ("repair", "script", "repair"),
         ("file", "file", "file"), ("code", "prefix", "error_code"), ("ebix", "ebix_reason", "ebix"),
@@ -402,6 +403,19 @@ def _kinds(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         least, most = bounds(slots)
         where["wide"], where["narrow"] = least, most
         slots.mark(counted)
+
+
+def _scripts(slots: Slots, where: dict[str, Any]) -> None:
+    """How many correction scripts the rules have at least: rules with more than one script."""
+    where["scripts"] = None
+    at, size = rule_place(slots), slots.of("number_is")
+    named = [*slots.of("subject", "script"), *slots.of("repair"), *slots.of("field", "repair")]
+    numbers = [one for one in slots.of_all(("number", "times")) if size and one.start >= size[0].start]
+    counted = [one for one in named if any(0 <= one.start - number.end < BESIDE for number in numbers)]
+    if not counted or at is None or at > size[0].start or size[0].value not in ("more", "least"):
+        return
+    slots.mark([*counted, *numbers])
+    where["scripts"], _ = bounds(slots)
 
 
 def _only_there(slots: Slots) -> list[Match]:
@@ -536,6 +550,16 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     if days.since and days.until is None and slots.has("days") and not _as_of(slots):
         slots.take("only")
         began = True  # those that hold since a day began on it or later
+    apart = _apart_on(slots)
+    if apart is not None:
+        slots.days()
+        slots.take("field", "validity")
+        slots.take("intent", "began", "today")
+        where["on"], where["off"] = apart
+        where.update(since=None, until=None, changes=False)
+        return
+    if len(set(days.named)) > 1 and not (began or _spanned(slots)):
+        return  # on both days: no filter has two
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
     today = bool(slots.take("intent", "today"))
     slots.take("field", "validity")
@@ -549,6 +573,40 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     where["off"] = day if off else None
     where["since"], where["until"] = (days.since, days.until) if began else (None, None)
     where["changes"] = (began and not where.get("code")) or dated
+
+
+CLAUSE = BUT | frozenset(("and", "et", "en", "yet", "though", "while", "terwijl", "alors", "doch", "of", "that"))
+"""Words between two days of which only one is denied."""
+
+
+def _apart_on(slots: Slots) -> tuple[date, date] | None:
+    """The day on which rules hold and that on which they do not: valid on the one, but not yet on the other."""
+    places, days = [one.start for one in slots.of("days")], slots.asked.days.named
+    if len(places) != 2 or len(days) != 2 or days[0] == days[1]:
+        return None
+    tokens = slots.asked.tokens
+    joints = [place for place in range(places[0] + 1, places[1]) if tokens[place] in BUT] or [
+        place for place in range(places[0] + 1, places[1]) if tokens[place] in CLAUSE
+    ]
+    denials = [*slots.of("intent", "notyet"), *slots.of_all(("not", "without"))]
+    sides = {one.start > joints[0] for one in denials} if joints else set()
+    if len(sides) != 1:
+        return None
+    slots.mark(denials)
+    first, second = days
+    return (first, second) if sides == {True} else (second, first)
+
+
+SPANS = frozenset((
+    "between", "entre", "tussen", "from", "du", "van", "des", "since", "sinds", "depuis", "vanaf", "after",
+))  # fmt: skip
+"""Words before the first day of a span."""
+
+
+def _spanned(slots: Slots) -> bool:
+    """Whether two days are the ends of a span."""
+    first = min(one.start for one in slots.of("days")) if slots.has("days") else 0
+    return not SPANS.isdisjoint(slots.asked.tokens[max(first - 2, 0) : first])
 
 
 def _as_of(slots: Slots) -> bool:

@@ -35,6 +35,12 @@ _DAYS = re.compile(
     rf"|(?<![\d.-])(?P<y5>(?:19|20)\d{{2}})(?![\d-]|/\d)"
     rf"|\b(?:(?P<d6>\d{{1,2}})(?:st|nd|rd|th|er|e)?\s+(?:of\s+)?)?(?P<m6>{_WHOLE})\b"
 )
+_SHARING = re.compile(
+    rf"\b(?P<lead>(?:between|from|entre|du|de|tussen|van)\s+(?:the\s+|le\s+)?)(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|e)?"
+    rf"(?P<join>\s+(?:and|to|until|till|et|au|en|tot(?:\s+en\s+met)?)\s+(?:the\s+|le\s+|de\s+)?)"
+    rf"(?P<last>\d{{1,2}})(?:st|nd|rd|th|er|e)?\s+(?:of\s+)?(?P<rest>(?:{_NAMES})(?:\s+\d{{4}})?)\b"
+)
+"""Two days of a month that is said once: between the 1st and the 31st of March 2026."""
 _IN = re.compile(
     r"\b(in|since|during|before|after|until|from|en|depuis|avant|apres|mois de|sinds|vanaf|tot|maand)"
     r"\s*(?:the|last|le|het|de)?\s*$"
@@ -67,12 +73,14 @@ class Days(Struct, frozen=True, kw_only=True):
       since: the first; None where there is no beginning.
       until: the first day after; None where there is no end.
       day: one single day, where it names just one.
+      named: the single days, where it names two.
       other: the day if month and day of the month are swapped, where both readings are possible.
     """
 
     since: date | None = None
     until: date | None = None
     day: date | None = None
+    named: tuple[date, ...] = ()
     other: date | None = None
 
     @property
@@ -98,6 +106,7 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
       day_first: whether 3/4/2026 can only be the third of April; otherwise both readings are given.
     """
     flat = _BY_NAME.sub(lambda one: f"{'1 january' if one['first'] else '25 december'} {one['year']}", plain(text))
+    flat = _SHARING.sub(r"\g<lead>\g<day> \g<rest>\g<join>\g<last> \g<rest>", flat)
     lately = _LATELY.search(flat)
     if lately:
         length = int(lately["n1"] or lately["n2"] or 1) * _UNITS[lately["unit"][0]]
@@ -111,7 +120,8 @@ def days_of(text: str, period: str | None, today: date, *, day_first: bool = Tru
     first, last = spans[0], spans[-1]
     if len(spans) > 1 and not all((one.first, one.end) == (first.first, first.end) for one in spans):
         begin, end = min(first.first, last.first), max(first.end, last.end)
-        return Days(since=begin, until=end), without
+        alone = all(one.end == one.first + timedelta(days=1) for one in spans)
+        return Days(since=begin, until=end, named=tuple(one.first for one in spans) if alone else ()), without
     single = first.first if first.end == first.first + timedelta(days=1) else None
     before = flat[: first.at]
     if _BEFORE.search(before):

@@ -48,9 +48,10 @@ THINGS: tuple[Thing, ...] = get_args(Thing)
 How = Literal[
     "count", "list", "first", "last", "top", "bottom", "average", "groups", "count_groups", "exists"
 ]  # fmt: skip
+DayOf = Literal["effective", "due"]
 StoreGroup = Literal[
     "code", "market", "type", "kind", "state", "access_point", "class", "rule", "day", "month", "by", "channel",
-    "waits_for", "operator",
+    "waits_for", "operator", "message",
 ]  # fmt: skip
 
 
@@ -79,6 +80,7 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
       flow: that name this message type of the market in their condition or source: C15.
       direction, stage: of the sets for what comes in or goes out; of validation, qualification or rejection.
       set, severity, error_class: of this rule set, as their findings carry them.
+      scripts: with at least so many correction scripts.
       ebix, repair, field: with this ebIX reason, this correction script, pointing at this field.
       file: that stand in a file of this name.
       code: whose error code begins with this: FR-R.
@@ -98,6 +100,7 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     alone: bool = False
     wide: Few | None = None
     narrow: Few | None = None
+    scripts: Few | None = None
     flow: Text | None = None
     direction: Direction | None = None
     stage: Stage | None = None
@@ -208,7 +211,8 @@ class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
 class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     """Things of the store: counted, listed, whether there is one, the first or last of them, the different ones of a
     group and how many, the most frequent or the average of a group; `number` is the one of this number, `at_least` and
-    `at_most` restrict a group by how many it has, `code` may be the beginning of codes: FR-R."""
+    `at_most` restrict a group by how many it has, `code` may be the beginning of codes: FR-R; by `message`, the error
+    codes of each message are counted."""
 
     thing: Thing
     how: How = "count"
@@ -224,6 +228,11 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     envelope: Number | None = None
     since: date | None = None
     until: date | None = None
+    lacking: Severity | None = None
+    """Messages without a finding of this severity."""
+    day_of: DayOf | None = None
+    """Which day is meant where it is not that of arrival: on which messages take effect, on which requests are due
+    to be answered."""
     late: bool = False
     """Requests whose answer is overdue; of freed messages those that a late message freed."""
     supplied: bool | None = None

@@ -135,7 +135,8 @@ def _of_the_future(asked: Understood, found: list[Match]) -> bool:
     """Whether it asks what is to come: only of the validity of rules is that known."""
     of_rules = asked.has("subject", "rule") or asked.has("code")
     future = any(one.slot == "future" for one in found) or _WILL.search(asked.text) is not None
-    return future and not (of_rules and not asked.has("thing"))
+    files = asked.has("field", "file") and asked.values("thing") == ["envelope"]
+    return future and not (of_rules and (files or not asked.has("thing")))
 
 
 _WILL = re.compile(
@@ -167,6 +168,12 @@ _COLON = re.compile(
     r"sont|a|heeft|hebben|zijn|geldt|gelden|gold|golden)\b|\S+ (?:est|était)-elle\b).*)$"
 )
 """What is told of things that are named, before a question to be answered by yes or no."""
+_GIVEN = re.compile(
+    r"(?i)^(?P<before>(?:(?:given|knowing|considering|seeing) that|although|even though|sachant qu\w*|"
+    r"étant donné qu\w*|vu qu\w*|bien qu\w*|gegeven dat|aangezien|gezien|hoewel|wetende dat)\b[^,?]+),"
+    r"\s*(?P<last>\S.*)$"
+)
+"""What is told as known before the question of the same sentence: given that a loss was reported in March, was ..."""
 _HEADING = re.compile(
     r"(?i)^(?P<before>[^:?]*\b(?:for|pour|voor)\s+(?:an?|the|my|our|un|une|le|la|les|mon|ma|mes|notre|nos|een|de|het|"
     r"mijn|onze?)\s+(?P<purpose>[^:?]+)):\s+(?P<last>\S.*)$"
@@ -192,6 +199,39 @@ _BACK = frozenset((
     "leur", "leurs", "er", "ze", "die", "deze", "hun", "hiervan", "daarvan", "ervan",
 ))  # fmt: skip
 """Words that point back into a statement."""
+
+
+_BEGINS = (
+    r"(?:(?:in|on|of|to|by|from|at|à|dans|sur|sous|de|pour|in|op|van|aan|uit|onder)\s+)?(?:which|what|whose|quel(?:le)?s?|"
+    r"lequel|laquelle|welke?)\b|(?:how|why|since when|when|where|is|are|was|were|do|does|did|has|have|had|can|could|"
+    r"please|give|tell|show|list|combien|pourquoi|depuis quand|quand|où|est-ce|donne\w*|peux|pouvez|pourriez|wat|hoe|"
+    r"hoeveel|waarom|waar|wanneer|sinds|geef|toon|is|zijn|heeft|hebben|kan|kun|kunt|geldt|gelden|behoort|behoren)\b|"
+    r"(?:ont|sont|est|a)(?:-t)?-(?:elles?|ils?)\b"
+)
+"""How a question begins."""
+_APPOSITION = re.compile(
+    r"(?i)^(?P<head>.*(?:\b[a-z]{2}-[a-z]\d{2}|\b(?:message|bericht)\s+\d{1,18}|(?<!\d)\d{12,18}))\s*,\s*"
+    r"(?:(?:both|each|all) of )?(?:which|that|who|concerning|about|relating to|qui|qu'\w+|que|dont|lesquel\w+|"
+    r"(?:selon|d'après) l[ae]s?quel\w*|relati(?:f|ve)s? (?:à|au|aux)|concernant|portant sur|au sujet d\w*|die|dat|"
+    r"waarin|waarvan|volgens welke|over|betreffende|inzake)\s+[^,;:?]+(?:,\s*(?P<rest>\S.*)|[\s.?!]*)$"
+)
+"""What is told of a rule, message or point that is named: BE-R06 and NL-R08, which bear the same title, ..."""
+_BEGINNING = re.compile(rf"(?i){_BEGINS}")
+
+
+def without_apposition(text: str) -> str | None:
+    """A question without what it tells, between commas, of the thing that it names; None where it tells nothing.
+
+    Args:
+      text: the question.
+    """
+    found = _APPOSITION.match(text)
+    if found is None:
+        return None
+    head, rest = found["head"], found["rest"] or ""
+    if not (_BEGINNING.match(head) or _BEGINNING.match(rest)):
+        return None  # of A and B, which is the severer
+    return " ".join((head, rest)).strip()
 
 
 def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Understood | None:
@@ -237,7 +277,7 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     if meant:
         return taken(f"{meant}, {last}")
     kept = {one.start for one in told.found if one.slot in _EXACT}
-    if any(one.slot not in (*_EXACT, "market") and one.start not in kept and told.word(one.start)[:1] == "§"
+    if any(one.slot not in (*_EXACT, "market", "days") and one.start not in kept and told.word(one.start)[:1] == "§"
            for one in told.found):  # fmt: skip
         return None  # a script, a setting, a code of a list
     exact = {slot: told.values(slot) for slot in _EXACT if told.has(slot)}
@@ -354,6 +394,9 @@ def _split(text: str, taken: Callable[[str], Understood | None]) -> tuple[list[s
         )
     ):
         return [lead["before"]], lead["last"]
+    given = None if before else _GIVEN.match(text)
+    if given is not None and (question := taken(given["last"])) and _names(question):
+        return [given["before"]], given["last"]
     colon = None if before else _COLON.match(text)
     if colon is not None and (told := taken(colon["before"])) and (_names(told) or _THAT_DAY.search(colon["last"])):
         return [colon["before"]], colon["last"]
@@ -383,6 +426,8 @@ def _restricts(told: Understood, question: Understood) -> bool:
     again = {slot for slot in _REPEATED if told.has(slot) and set(told.values(slot)) <= set(question.values(slot))}
     if told.has("period") or told.has("intent", "last", "since", "today"):
         again = set()  # so many of yesterday, and not all
+    if question.has("days") and _names(question):
+        again |= {"days"}  # it names the thing and the day itself
     inside = {place for one in told.found if one.slot in again for place in range(one.start, one.end)}
     return any(
         one.slot in _RESTRICTING and one.slot not in again and not (again and one.slot == "number")

@@ -19,6 +19,7 @@ from assistant.operations import across, codelists, family, grammar, manual, tab
 from assistant.operations import catalogue as rules_
 from assistant.operations.attributes import Texts, translations
 from assistant.operations.family import Plan, named
+from assistant.operations.leaving_out import says_less
 from assistant.operations.likeness import Guess, Likeness
 from assistant.operations.plaintext import contains
 from assistant.operations.rule_forms import near
@@ -207,8 +208,12 @@ class House:
                 if len(known) == 2 or (known and missing and not grammar.narrowed(question)):
                     together = tuple(plan for read in known for plan in read)
                     return Reading(asked=asked, read=together, missing=missing)
-        whole = asked if text == question else self._understood(text, markets)
-        read = grammar.plans(whole or asked, today)
+        whole = (asked if text == question else self._understood(text, markets)) or asked
+        bare = None if grammar.is_none(asked) else grammar.without_apposition(whole.text)
+        short = None if bare is None else self._understood(bare, markets)
+        read = None if short is None else grammar.plans(short, today)
+        if read is None:
+            read = grammar.plans(whole, today)
         if read is None:
             shorter = (grammar.plans(short, today) for short in self._inquiries(asked, markets))
             read = next((one for one in shorter if one is not None), None)
@@ -279,8 +284,8 @@ class House:
         """The surest reading by likeness to a known question that has an answer."""
         if self._likeness is None or grammar.is_none(asked):
             return None
-        guesses = self._likeness.guesses(asked)
-        fitting = (guess for guess in guesses if not any(_says_less(plan, asked) for plan in guess.plans))
+        guesses, today = self._likeness.guesses(asked), self._now().date()
+        fitting = (guess for guess in guesses if not any(says_less(plan, asked, today) for plan in guess.plans))
         return next((guess for guess in fitting if self.answers(guess.plans, asked.language)), None)
 
     def answers(self, plans: tuple[Plan, ...], language: str) -> list[Worked]:
@@ -506,32 +511,6 @@ def _of_conditions(plan: Plan) -> bool:
     if isinstance(plan, family.RuleChanges):
         return plan.old is not None and plan.new is None  # compares the rules of today with stored ones
     return isinstance(plan, family.CompareRules)
-
-
-_DURATIONS = frozenset((
-    "minute", "minutes", "minuten", "hour", "hours", "heure", "heures", "uur", "uren", "second", "seconds", "secondes",
-    "seconden", "temps", "tijd", "long", "lang",
-))  # fmt: skip
-"""Words for what is no number of things."""
-
-
-_SPELT = ("kind", "type", "listed")
-"""Slots of names that are recognised by their form."""
-
-
-def _says_less(plan: Plan, asked: Understood) -> bool:
-    """Whether a guess leaves out what changes the meaning: what is lacking, that a duration is asked for, a warning, or
-    a name that is spelt as it is."""
-    if getattr(plan, "how", "") == "count" and not _DURATIONS.isdisjoint(asked.tokens):
-        return True
-    if getattr(plan, "severity", None) == "error" and asked.has("severity", "warning"):
-        return True
-    told = repr(plan)
-    if any(one.value not in told for one in asked.found if one.slot in _SPELT and asked.word(one.start)[:1] == "§"):
-        return True
-    if not isinstance(plan, family.Rules) or not asked.has("without"):
-        return False
-    return not plan.where.missing and not plan.where.unlike and plan.how != "lacking"
 
 
 def _differing(plans: tuple[Plan, ...], answers: list[Worked]) -> tuple[tuple[Plan, ...], list[Worked]]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from assistant.operations.conditions import markets_of, of_several, rules_asked, rules_counted
 from assistant.operations.family import (
+    DayOf,
     Plan,
     PointLife,
     RequestLife,
@@ -31,6 +32,7 @@ from energycomm.eis.states import (
     STUCK,
     TICKET_STATES,
 )
+from energycomm.kernel.verdicts import Severity
 
 UNANSWERED = ("built", "sent", "acknowledged", "in-course")
 """States of a request that the market has not answered for good."""
@@ -274,6 +276,8 @@ def point_life(slots: Slots) -> Read:
             slots.take("fact")
         slots.take("intent", "today", "exists")
         slots.take("field", "validity")
+        if len(slots.of("days")) > 1:
+            return None  # of which day it is asked is not known
         day = slots.days()
         return (
             PointLife(access_point=point, about="supplied", since=day.day or day.since, market=slots.one("market")),
@@ -394,12 +398,17 @@ def stored(slots: Slots) -> Read:
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing) or _of_a_rule(slots) or _of_refusing_rules(slots):
         return None
+    if thing == "access_point" and slots.has("point") and slots.has("days"):
+        return None  # what was on a day with one point is told by its life
     events = _take_beside(slots, thing)
     supplied = _supplied(slots) if thing == "access_point" else None
     by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
     messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
     if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
-        return None  # messages by how many errors they have are not counted
+        if not _so_many_codes(slots):
+            return None
+        by = "message"
+    day_of = _day_of(slots, thing)
     how = _how(slots, thing, by, sure=sure)
     if how is None:
         return None
@@ -420,6 +429,7 @@ def stored(slots: Slots) -> Read:
     least, most = _bounds(slots, by)
     if how == "list" and by is None:
         _take_so_many(slots)
+    lacking = _lacking(slots, thing, by)
     every = bool(codes) or bool(prefix) or thing == "finding" or (how == "top" and coded)
     plan = Stored(
         thing=thing,
@@ -431,9 +441,11 @@ def stored(slots: Slots) -> Read:
         types=tuple(events or slots.take("type")),
         code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=None if thing == "request" else _severity(slots, how, by, every=every),  # type: ignore[arg-type]
+        severity=None if thing == "request" or lacking else _severity(slots, how, by, every=every),  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
+        day_of=day_of,
+        lacking=lacking,
         late=thing in ("request", "freed") and bool(slots.take("late")),
         supplied=supplied,
         number=_number(slots, thing) if thing in ("request", "envelope") else None,
@@ -444,6 +456,47 @@ def stored(slots: Slots) -> Read:
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+def _so_many_codes(slots: Slots) -> bool:
+    """Whether error codes are what there are so many of: messages with at least two error codes."""
+    numbers = slots.of_all(("number", "times"))
+    codes = slots.of("group", "code")
+    counted = any(0 <= code.start - one.end < NEAR for one in numbers for code in codes)
+    if counted:
+        slots.take("group", "code")
+        slots.take("subject", "code")
+        slots.take("field", "error_code")
+        slots.take("intent", "distinct")
+    return counted
+
+
+def _lacking(slots: Slots, thing: str, by: str | None) -> Severity | None:
+    """The severity of which messages have no finding: accepted without a warning."""
+    if thing != "message" or by is not None:
+        return None
+    told = [one for one in slots.of("severity") if slots.denied(one, "without")]
+    if not told:
+        return None
+    slots.mark(told)
+    return told[0].value  # type: ignore[return-value]
+
+
+ANSWERING = frozenset((
+    "answer", "answers", "answered", "reply", "respond", "repondre", "reponde", "antwoorden", "beantwoorden",
+    "beantwoord", "moest", "moet", "moeten", "moesten", "due",
+))  # fmt: skip
+"""Words for the answer to a request, where its last day is asked for."""
+
+
+def _day_of(slots: Slots, thing: str) -> DayOf | None:
+    """Which day is meant, where it is not that of arrival."""
+    if thing == "message" and slots.take("effect"):
+        return "effective"
+    if thing == "request" and slots.take("due"):
+        slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in ANSWERING}
+        return "due"
+    return None
 
 
 def _take_so_many(slots: Slots) -> None:
@@ -507,6 +560,10 @@ def _of_a_rule(slots: Slots) -> bool:
     came = came or slots.has("intent", "occurred", "top", "bottom", "since", "last", "when", "average")
     if rules_asked(slots) is not None and slots.has("severity") and not came:
         return True
+    there = any(slots.has(one) for one in ("state", "stored", "days", "period", "point")) or slots.has("thing")
+    ranked = {one.end for one in slots.of("intent", "top", "bottom")}
+    if any(one.start in ranked for one in slots.of("subject", "rule")) and not there and slots.has("subject", "market"):
+        return True  # which market has the most rules that only warn
     if not slots.has("code") or slots.has("thing"):
         return False
     by_whom = slots.has("group", "by") and not slots.has("intent", "freed")  # who approved a rule
@@ -761,13 +818,17 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
         return "groups"
     if count:
         return "count"
-    if slots.take("intent", "last"):
-        slots.take("intent", "when")
+    dated = {place for one in slots.of_all(("effect", "due")) for place in range(one.start, one.end)}
+    asked = {one.value for one in slots.of("intent") if dated.isdisjoint(range(one.start, one.end))}
+    slots.take("intent", "when") if asked & {"last", "since"} else None
+    if "last" in asked:
+        slots.take("intent", "last")
         return "last"
-    if slots.take("intent", "since"):
-        slots.take("intent", "when")
+    if "since" in asked:
+        slots.take("intent", "since")
         return "first"
-    if slots.take("intent", "when"):
+    if "when" in asked:
+        slots.take("intent", "when")
         return "first"
     if thing == "freed":
         return "list" if by is None else "count"
@@ -839,7 +900,7 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     if (
         slots.has("severity", "error")
         and thing in ("message", "finding")
-        and not named
+        and not (named or denied)
         and not slots.has("group", "code")
     ):
         slots.take("severity", "error")
@@ -864,14 +925,17 @@ def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | N
     """A warning rejects nothing: it is counted apart from errors, but where findings of every severity are meant."""
     refused = {place for one in slots.of("state") for place in range(one.start, one.end)}
     told = [one for one in slots.of("severity") if one.start not in refused]
-    slots.mark(told[:1])
+    slots.mark(one for one in told if one.value == told[0].value)
     if told and by is not None:
         slots.take("only")
-    slots.mark(one for one in slots.of("field", "severity") if told and one.end == told[0].start)
+    ends = {one.start for one in told if one.value == told[0].value}
+    slots.mark(one for one in slots.of("field", "severity") if one.end in ends or one.start in ends)
     named = told[0].value if told else None
-    if by not in ("code", "rule", "class") or every:
+    if by in ("code", "rule", "class") and told and slots.denied(told[0], "not", "without", "except"):
+        named = "error" if named == "warning" else "warning"  # warnings excluded, which code is the most frequent
+    if by not in ("code", "rule", "class", "message") or every:
         return named
-    return named or ("error" if how == "top" or by == "code" else None)
+    return named or ("error" if how == "top" or by in ("code", "message") else None)
 
 
 def _bounds(slots: Slots, by: str | None) -> tuple[int | None, int | None]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, and_, func, or_, select
 
 from assistant.operations.catalogue import rule_proof
-from assistant.operations.family import Stored, StoreGroup, WhyMessage
+from assistant.operations.family import DayOf, Stored, StoreGroup, WhyMessage
 from assistant.operations.wording import say, thing_name
 from assistant.operations.worked import MOST_ROWS, Proof, Worked, ranked
 from assistant.operations.worked import Table as Shown
@@ -80,8 +80,8 @@ def _of_messages() -> dict[str, Source]:
         ),
         "finding": Source(
             f, k.c.received_at,
-            {"id": f.c.message_id, **message, "code": f.c.error_code, "rule": f.c.rule, "class": f.c.error_class,
-             "severity": f.c.severity, "comment": f.c.comment},
+            {"id": f.c.message_id, "message": f.c.message_id, **message, "code": f.c.error_code, "rule": f.c.rule,
+             "class": f.c.error_class, "severity": f.c.severity, "comment": f.c.comment},
             ("id", "market", "type", "code", "rule", "comment"), states.MESSAGE_STATES,
             ((k, f.c.message_id == k.c.id),), func.count(f.c.message_id.distinct()), (f.c.current,), "/messages",
             "energycomm message list",
@@ -212,7 +212,7 @@ def stored_answer(
         plan.thing == "finding" and plan.how == "count" and plan.by is None
     )  # they are asked for, and no messages
     plan = _about_findings(plan)
-    source = _SOURCES[plan.thing]
+    source = _dated(_SOURCES[plan.thing], plan)
     conditions, joined = _conditions(source, plan, catalogue, now, times)
     where = _in_words(plan)
     thing = thing_name("message" if plan.thing == "finding" and not findings else plan.thing, language)
@@ -336,10 +336,27 @@ def _list_answer(connection: Connection, asked: _Asked, total: int, limit: int |
 def _about_findings(plan: Stored) -> Stored:
     """Codes, rules and classes of messages stand in their findings."""
     if plan.thing == "message" and (
-        plan.code or plan.error_class or plan.severity or plan.by in ("code", "rule", "class")
+        plan.code or plan.error_class or plan.severity or plan.by in ("code", "rule", "class", "message")
     ):
         return replace(plan, thing="finding")
     return plan
+
+
+_DAYS_OF: dict[DayOf, tuple[tuple[str, ...], ColumnElement[Any]]] = {
+    "effective": (("message", "finding"), tables.kernel_message.c.effective),
+    "due": (("request",), tables.outgoing.c.answer_by),
+}
+"""Days other than that of arrival: the things that have one, and its column."""
+
+
+def _dated(source: Source, plan: Stored) -> Source:
+    """What is asked for, by the day that is meant."""
+    if plan.day_of is None:
+        return source
+    things, column = _DAYS_OF[plan.day_of]
+    if plan.thing not in things:
+        raise UserError(f"A {plan.thing} has no such day.", "Ask when it came.")
+    return replace(source, at=column)
 
 
 def _tallied(connection: Any, plan: Stored) -> int | None:
@@ -350,6 +367,8 @@ def _tallied(connection: Any, plan: Stored) -> int | None:
         or plan.number
         or plan.since
         or plan.until
+        or plan.day_of
+        or plan.lacking
         or plan.access_point
         or plan.envelope
     ):
@@ -377,6 +396,9 @@ def _conditions(
         found.append(_column(source, plan, "id") == plan.number)
     if plan.severity is not None:
         found.append(_column(source, plan, "severity") == plan.severity)
+    if plan.lacking is not None:
+        f, of = tables.finding.c, _column(source, plan, "id")
+        found.append(of.not_in(select(f.message_id).where(f.current, f.severity == plan.lacking)))
     if plan.error_class is not None:
         found.append(_column(source, plan, "class") == plan.error_class)
     if plan.states:
@@ -461,7 +483,7 @@ def _from(query: Select[Any], source: Source, points: bool, conditions: Sequence
 
 def _counts(connection: Connection, asked: _Asked, by: StoreGroup) -> list[tuple[Any, int]]:
     source, plan = asked.source, asked.plan
-    number = _number(source)
+    number = func.count(_column(source, plan, "code").distinct()) if by == "message" else _number(source)
     if by in ("day", "month"):
         if source.at is None:
             raise UserError(f"A {plan.thing} has no day.", "Group it otherwise.")
@@ -473,9 +495,12 @@ def _counts(connection: Connection, asked: _Asked, by: StoreGroup) -> list[tuple
             counts[name] = counts.get(name, 0) + int(count)
         return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     column = tables.access_point.c.identifier if by == "access_point" else _column(source, plan, by)
-    rows = connection.execute(
-        asked.rows_of(select(column, number)).group_by(column).order_by(number.desc(), column).limit(MOST_ROWS)
-    ).all()
+    query = asked.rows_of(select(column, number)).group_by(column).order_by(number.desc(), column)
+    if by == "message":
+        query = query.having(number >= (plan.at_least or 1))  # all of them: they are counted, too
+    else:
+        query = query.limit(MOST_ROWS)
+    rows = connection.execute(query).all()
     return [(row[0], int(row[1])) for row in rows if row[0] is not None]
 
 
@@ -497,9 +522,10 @@ def _in_words(plan: Stored) -> str:
         ("market", " or ".join(plan.markets)), ("kind", " or ".join(plan.kinds)), ("type", " or ".join(plan.types)),
         ("code", plan.code),
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),
-        ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
+        ("day", plan.day_of), ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
         ("supplied", {None: None, True: "yes", False: "no longer"}[plan.supplied]),
-        ("number", plan.number), ("severity", plan.severity), ("at least", plan.at_least), ("at most", plan.at_most),
+        ("number", plan.number), ("severity", plan.severity), ("without", plan.lacking),
+        ("at least", plan.at_least), ("at most", plan.at_most),
     ]  # fmt: skip
     return "; ".join(f"{name} {value}" for name, value in pairs if value) or "all"
 
@@ -510,7 +536,8 @@ def _search(plan: Stored) -> ListSearch | None:
     if plan.thing in ("message", "finding"):
         return MessageSearch(
             access_point=plan.access_point, code=plan.code, state=state, kind=_only(plan.kinds), type=_only(plan.types),
-            market=_only(plan.markets), envelope=plan.envelope, since=_start(plan.since), until=_start(plan.until),
+            market=_only(plan.markets), envelope=plan.envelope,
+            since=None if plan.day_of else _start(plan.since), until=None if plan.day_of else _start(plan.until),
         )  # fmt: skip
     makers: dict[str, Callable[[], ListSearch]] = {
         "envelope": lambda: EnvelopeSearch(state=state),

@@ -1,0 +1,147 @@
+"""Whether a reading by likeness leaves out what changes the meaning of a question.
+
+A known question that is like another may ask less: without its restriction, exclusion or size. Such a reading is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any, get_args
+
+import msgspec
+
+from assistant.operations.conditions import MENTIONS, OPTIONAL, bounds
+from assistant.operations.family import (
+    ATTRIBUTES,
+    CodeLists,
+    OnlyThere,
+    Plan,
+    PointLife,
+    RuleChanges,
+    RuleFilter,
+    Rules,
+    Stored,
+    Thing,
+)
+from assistant.operations.slots import Slots
+from assistant.operations.understanding import Understood
+from assistant.operations.vocabulary import Match
+
+_DURATIONS = frozenset((
+    "minute", "minutes", "minuten", "hour", "hours", "heure", "heures", "uur", "uren", "second", "seconds", "secondes",
+    "seconden", "temps", "tijd", "long", "lang",
+))  # fmt: skip
+"""Words for what is no number of things."""
+_SPELT = ("kind", "type", "listed")
+"""Slots of names that are recognised by their form."""
+_RESTRICTING = ("direction", "severity", "class", "state")
+"""Slots of what restricts: a reading has it, or has another name of the same words."""
+_THINGS = frozenset(get_args(Thing)) - {"message", "finding", "freed", "envelope", "access_point"}
+"""Things that are no other thing: an incident is no finding."""
+
+
+def says_less(plan: Plan, asked: Understood, today: date) -> bool:
+    """Whether a reading leaves out what changes the meaning: what is lacking, that a duration is asked for, a warning,
+    a size, a thing, what is compared, what restricts, or a name that is spelt as it is.
+
+    Args:
+      plan: the reading.
+      asked: the question, taken apart.
+      today: the day it is asked.
+    """
+    if getattr(plan, "how", "") == "count" and not _DURATIONS.isdisjoint(asked.tokens):
+        return True
+    counts = asked.has("intent", "count") or not asked.has("intent", "list", "why", "when")
+    if isinstance(plan, Rules) and plan.how == "count" and not counts:
+        return True
+    if getattr(plan, "severity", None) == "error" and asked.has("severity", "warning"):
+        return True
+    told = repr(plan)
+    if any(one.value not in told for one in asked.found if one.slot in _SPELT and asked.word(one.start)[:1] == "§"):
+        return True
+    days = [one for one in asked.found if one.slot == "days"]
+    if isinstance(plan, PointLife) and plan.about == "supplied" and len(days) > 1:
+        return True  # of which day it is asked is not known
+    two = len(set(asked.days.named)) > 1 and not asked.has("intent", "began", "changed")
+    dated = plan.where.on or plan.where.since if isinstance(plan, Rules) else isinstance(plan, RuleChanges)
+    if two and dated:
+        return True  # on the one day and on the other
+    return _of_another(plan, asked) or _of_another_size(plan, asked, today) or _unrestricted(plan, asked)
+
+
+def _of_another(plan: Plan, asked: Understood) -> bool:
+    """Whether it asks for another thing than is named, or by another attribute."""
+    things = _THINGS.intersection(asked.values("thing"))
+    if isinstance(plan, Stored):
+        return bool(things) and plan.thing not in things
+    by = plan.what if isinstance(plan, OnlyThere) else plan.by if isinstance(plan, Rules) else None
+    named = {MENTIONS[key] for one in asked.found if (key := (one.slot, one.value)) in MENTIONS} - {"market"}
+    return by in ATTRIBUTES and by != "market" and bool(named) and by not in named
+
+
+def _of_another_size(plan: Plan, asked: Understood, today: date) -> bool:
+    """Whether it has not the size that is named: more than one."""
+    least, most = bounds(Slots(asked, today))
+    if (least, most) in ((None, None), (1, None)) or not isinstance(plan, Rules | Stored | CodeLists):
+        return False
+    sizes = [(plan.at_least, plan.at_most)]
+    sizes += [(plan.where.wide, plan.where.narrow)] if isinstance(plan, Rules) else []
+    return (least, most) not in sizes
+
+
+def _unrestricted(plan: Plan, asked: Understood) -> bool:
+    """Whether it leaves out a value that restricts, or that something is denied."""
+    if not isinstance(plan, Rules | Stored):
+        return False
+    denied = [one for one in asked.found if one.slot in ("without", "except") and not _inside(one, asked)]
+    where = plan.where if isinstance(plan, Rules) else None
+    if where is not None and plan.how != "lacking":
+        optional = where.having or any(MENTIONS.get((one.slot, one.value)) in OPTIONAL for one in asked.found)
+        denied += [one for one in asked.found if one.slot == "not" and optional and not _inside(one, asked)]
+        if denied and not (where.missing or where.unlike or len(where.markets) > 1):
+            return True
+    if isinstance(plan, Stored):
+        if denied and not (len(plan.states) > 1 or len(plan.markets) > 1 or plan.lacking):
+            return True
+        before = {place for one in asked.found if one.slot == "not" for place in (one.end, one.end + 1)}
+        if any(one.slot == "state" and one.start in before and plan.states == (one.value,) for one in asked.found):
+            return True  # what is not rejected is no rejected message
+        if (plan.by is not None and plan.how != "list") or plan.thing == "freed":
+            return False  # the most frequent of what was rejected
+    told = set(_values(msgspec.to_builtins(plan)))
+    kept = {place for one in asked.found if one.value in told for place in range(one.start, one.end)}
+    restricting = [one for one in asked.found if one.slot in _RESTRICTING and not _is_said(one, plan, where)]
+    return any(kept.isdisjoint(range(one.start, one.end)) for one in restricting)
+
+
+def _values(node: Any) -> Iterator[str]:
+    """Every value of a plan."""
+    if isinstance(node, dict):
+        for one in node.values():
+            yield from _values(one)
+    elif isinstance(node, (list, tuple)):
+        for one in node:
+            yield from _values(one)
+    elif isinstance(node, str):
+        yield node
+
+
+def _is_said(one: Match, plan: Rules | Stored, where: RuleFilter | None) -> bool:
+    """Whether a reading restricts by that slot, be it by another name: what is not accepted has all other states."""
+    if where is not None:
+        told = {"severity": where.severity, "class": where.error_class, "direction": where.direction}.get(one.slot)
+        return one.slot == "state" or bool(told or where.set or where.unlike or where.missing)
+    if not isinstance(plan, Stored) or one.slot == "direction" or one.value == "sent":
+        return True
+    if one.slot == "class":
+        return bool(plan.error_class) or plan.thing == "request"  # we made it ourselves
+    return bool(plan.states or plan.lacking or (plan.severity and (one.slot == "severity" or one.value == "rejected")))
+
+
+def _inside(one: Match, asked: Understood) -> bool:
+    """Whether a denial is a part of a name: without problems, no answer."""
+    return any(
+        other.slot in ("state", "unanswered", "severity", "class", "ended") and other.start <= one.start < other.end
+        for other in asked.found
+    )

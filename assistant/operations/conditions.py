@@ -528,12 +528,12 @@ def _adjective(slots: Slots, one: Mention) -> bool:
 def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     """In force on a day, not in force, begun in a span, limited in time."""
     days = slots.asked.days
-    if days.known and _ending(slots):
+    if days.known and ending(slots):
         where.update(on=None, off=None, since=None, until=None, changes=False)
         return  # when they cease to hold is no condition: the days are left, and it is not understood
     about = slots.has("topic") and not days.known  # rules on a change of meter: the change is what they say
     began = bool(slots.take("intent", "began") if about else slots.take("intent", "began", "changed"))
-    if days.since and days.until is None and slots.has("days") and not _as_of(slots):
+    if days.since and days.until is None and slots.has("days") and not as_of(slots):
         slots.take("only")
         began = True  # those that hold since a day began on it or later
     off, dated = bool(slots.take("intent", "notyet")), bool(slots.take("dated"))
@@ -551,7 +551,7 @@ def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     where["changes"] = (began and not where.get("code")) or dated
 
 
-def _as_of(slots: Slots) -> bool:
+def as_of(slots: Slots) -> bool:
     """Whether it is asked what is in force as of a day, and not what begins on it."""
     tokens = slots.asked.tokens
     said = any(tokens[one.start - 2 : one.start] in (["as", "of"], ["as", "at"]) for one in slots.of("days"))
@@ -565,7 +565,7 @@ ENDING = frozenset((
 """Words for what ceases to hold."""
 
 
-def _ending(slots: Slots) -> bool:
+def ending(slots: Slots) -> bool:
     """Whether it is asked what ceases to hold; the end of a supply is none of it."""
     named = {place for one in slots.of("kind") for place in range(one.start, one.end)}
     return any(token in ENDING and place not in named for place, token in enumerate(slots.asked.tokens))

@@ -189,7 +189,8 @@ class OnlyThere(Operation, tag="only_there", frozen=True, kw_only=True):
 class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
     """Code lists: which there are, the codes of one, how many, what a code means, since when and until when it is
     valid, whether it is on a day, in which lists it stands; lists or markets by their codes, and those with the most,
-    the fewest, or so many of them."""
+    the fewest, or so many of them. `on` is a day on which codes are valid; the validity of others begins on a day from
+    `since` to before `until`."""
 
     how: Literal[
         "lists", "codes", "count", "count_lists", "meaning", "validity", "exists", "where", "groups", "top", "bottom"
@@ -198,6 +199,8 @@ class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
     code: Text | None = None
     markets: tuple[Market, ...] = ()
     on: date | None = None
+    since: date | None = None
+    until: date | None = None
     dated: bool = False
     words: tuple[Text, ...] = ()
     by: Literal["list", "market"] | None = None

@@ -9,7 +9,9 @@ from assistant.operations.conditions import (
     MENTIONS,
     Mention,
     bounds,
+    by_each_rule,
     mentions,
+    refusing,
     restricted,
     rule_place,
     rules_counted,
@@ -33,6 +35,8 @@ def rules(slots: Slots) -> Read:
     """Rules listed, counted, by an attribute, or the values of an attribute themselves."""
     if slots.has("code") or slots.has("unknown_code") or slots.has("intent", "freed") or _why(slots):
         return None
+    if refusing(slots) is not None or by_each_rule(slots):
+        return None  # what they refused is asked for
     at = rule_place(slots)
     if not _of_rules(slots, at):
         return None

@@ -17,7 +17,7 @@ from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Attribute, RuleFilter, Unlike
 from assistant.operations.slots import BUT, Asking, Slots
 from assistant.operations.topics import rests_on_reason, source_of, topic_of
-from assistant.operations.vocabulary import Match
+from assistant.operations.vocabulary import BETWEEN, Match
 from energycomm.kernel.family import KINDS
 
 MENTIONS: dict[tuple[str, str], Attribute] = {
@@ -181,6 +181,39 @@ WHICH = frozenset(("which", "what", "quels", "quelles", "quelle", "welke"))
 def _rules_behind(slots: Slots, asking: list[Match]) -> int | None:
     named = slots.of("subject", "rule")
     return next((one.start for one in asking if any(0 <= rule.start - one.end < BESIDE for rule in named)), None)
+
+
+BY = frozenset(("by", "par", "door"))
+ANY = frozenset(("any", "some", "one", "of", "des", "d", "van", "common", "commune", "communes", "gemeenschappelijke"))
+"""Words between one of these and the rules that did it, beside small ones and markets."""
+
+
+def refusing(slots: Slots) -> Match | None:
+    """The rules by which messages were refused, which are asked for: refused by a rule of the class ordering."""
+    tokens = slots.asked.tokens
+    markets = {place for one in slots.of("market") for place in range(one.start, one.end)}
+    if not slots.has("state", "rejected") or slots.has("code") or rules_asked(slots) is not None:
+        return None
+    for one in slots.of("subject", "rule"):
+        at = one.start - 1
+        while at > 0 and tokens[at] not in BY and (tokens[at] in BETWEEN | ANY or at in markets):
+            at -= 1
+        behind = any(0 <= other.start - one.end <= NEAR_CLASS for other in slots.of("class"))
+        if at > 0 and tokens[at] in BY and (at < one.start - 1 or behind):
+            return one
+    return None
+
+
+def by_each_rule(slots: Slots) -> bool:
+    """Whether messages are counted rule by rule: rejections per rule."""
+    judged = slots.has("state") or slots.has("thing", "message", "finding") or slots.has("intent", "occurred")
+    each = [one for one in slots.of("group", "rule") if slots.asked.word(one.start) in ("by", "per", "par")]
+    rules = slots.of("subject", "rule")
+    return judged and len(rules) == 1 and any(one.end == rules[0].end for one in each) and refusing(slots) is None
+
+
+NEAR_CLASS = 4
+"""Words between rules and the class that they are of, at most."""
 
 
 def of_several(slots: Slots) -> bool:

@@ -8,7 +8,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import markets_of, of_several, rules_asked, rules_counted
+from assistant.operations.conditions import BY, by_each_rule, markets_of, of_several, refusing, rules_asked, rules_counted
 from assistant.operations.family import (
     Plan,
     PointLife,
@@ -386,8 +386,13 @@ def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
     if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
         return None
+    if _by_most_rules(slots):
+        return None
     if of_several(slots) and any(one.value != "message" for one in slots.of("list")):
         return None  # what is in the list of one market and not in that of another
+    refused_by = refusing(slots)
+    if refused_by is not None and not _take_refusing(slots, refused_by):
+        return None
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing) or _of_a_rule(slots) or _of_refusing_rules(slots):
@@ -412,13 +417,17 @@ def stored(slots: Slots) -> Read:
         slots.take("subject", "code", "rule")
         slots.take("severity", "error")
     gateway = slots.one("gateway") if thing == "incident" else None
-    prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
+    ruled = slots.values("market")[:1] if refused_by is not None else []
+    prefix = f"{'CO' if ruled[0] == 'common' else ruled[0]}-" if ruled else None
+    prefix = prefix or slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
     if prefix:
         _take_beside_prefix(slots)
     least, most = _bounds(slots, by)
     if how == "list" and by is None:
         _take_so_many(slots)
     every = bool(codes) or bool(prefix) or thing == "finding" or (how == "top" and coded)
+    severity = None if thing == "request" else _severity(slots, how, by, every=every)
+    severity = "error" if refused_by is not None else severity  # a warning refuses nothing
     plan = Stored(
         thing=thing,
         how=how,  # type: ignore[arg-type]
@@ -429,7 +438,7 @@ def stored(slots: Slots) -> Read:
         types=tuple(events or slots.take("type")),
         code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=None if thing == "request" else _severity(slots, how, by, every=every),  # type: ignore[arg-type]
+        severity=severity,  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
         late=thing in ("request", "freed") and bool(slots.take("late")),
@@ -442,6 +451,26 @@ def stored(slots: Slots) -> Read:
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+def _by_most_rules(slots: Slots) -> bool:
+    """Whether messages are compared by how many rules refused them, which is not counted."""
+    most = [one for one in slots.of("intent", "top", "bottom") if slots.asked.word(one.start - 1) in BY]
+    return any(0 <= rule.start - one.end <= 1 for one in most for rule in slots.of("subject", "rule"))
+
+
+def _take_refusing(slots: Slots, rule: Match) -> bool:
+    """Take the rules by which messages were refused; not where it is told of them what findings do not tell."""
+    behind = [one for one in slots.of_all(("type", "ebix_reason", "set", "script")) if one.start > rule.end]
+    if behind or len(slots.values("market")) > 1:
+        return False
+    slots.mark([rule])
+    slots.mark(one for one in slots.of("group", "rule") if one.end == rule.end)
+    slots.take("subject", "class")
+    slots.take("market", "common")
+    slots.take("each")
+    slots.take("times")
+    return True
 
 
 def _take_so_many(slots: Slots) -> None:
@@ -607,6 +636,7 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if (there or spread) and of_kinds and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
+    ruled = ruled and refusing(slots) is None and not by_each_rule(slots)
     asked_for = (slots.has("intent", "state") or slots.has("english", "reference")) and bool(slots.values("kind"))
     if slots.has("unanswered") or slots.has("late"):
         return "request", False
@@ -663,7 +693,7 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
         groups = [one for one in groups if one in phrases or one == "waits_for"]
     if not spread:
         different = slots.has("intent", "distinct")
-        groups = [one for one in groups if (one in phrases or different) and one not in ("rule",)]
+        groups = [one for one in groups if (one in phrases or different) and (one != "rule" or by_each_rule(slots))]
     order = ("month", "day", "market", "state", "access_point", "type", "kind", "rule", "class", "operator",
              "waits_for", "channel", "by", "code")  # fmt: skip
     found = next((one for one in order if one in groups), None)
@@ -869,7 +899,8 @@ def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | N
     named = told[0].value if told else None
     if by not in ("code", "rule", "class") or every:
         return named
-    return named or ("error" if how == "top" or by == "code" else None)
+    refused = by == "rule" and slots.has("state", "rejected")
+    return named or ("error" if how == "top" or by == "code" or refused else None)
 
 
 def _bounds(slots: Slots, by: str | None) -> tuple[int | None, int | None]:

@@ -42,7 +42,7 @@ ATTRIBUTES: tuple[Attribute, ...] = get_args(Attribute)
 
 Thing = Literal[
     "message", "envelope", "request", "ticket", "notification", "incident", "access_point", "finding", "freed",
-    "acknowledgement", "rules_version",
+    "acknowledgement", "rules_version", "calorific_value", "invoice",
 ]  # fmt: skip
 THINGS: tuple[Thing, ...] = get_args(Thing)
 How = Literal[
@@ -50,7 +50,7 @@ How = Literal[
 ]  # fmt: skip
 StoreGroup = Literal[
     "code", "market", "type", "kind", "state", "access_point", "class", "rule", "day", "month", "by", "channel",
-    "waits_for", "operator",
+    "waits_for", "operator", "station",
 ]  # fmt: skip
 
 
@@ -252,8 +252,10 @@ class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
 
 class RequestLife(Operation, tag="request_life", frozen=True, kw_only=True):
     """What became of a request to the market, by its reference, ours or the market's, or of those at an access point:
-    its state, since when, with which code, and every step; of requests of ours at the point only these kinds."""
+    its state, since when, with which code, and every step; of requests of ours at the point only these kinds; or
+    which references one has, ours and the market's."""
 
+    about: Literal["life", "references"] = "life"
     reference: Text | None = None
     access_point: Text | None = None
     kinds: tuple[Text, ...] = ()
@@ -263,6 +265,8 @@ class RequestLife(Operation, tag="request_life", frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if (self.reference is None) == (self.access_point is None):
             raise ValueError("a request is named by its reference, or by its access point")
+        if self.about == "references" and self.reference is None:
+            raise ValueError("the references of a request are asked for by one of them")
 
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):

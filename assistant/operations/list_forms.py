@@ -17,7 +17,7 @@ from assistant.operations.vocabulary import tokens_of
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
            "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each", "receiver",
-           "event")  # fmt: skip
+           "event", "station", "checked")  # fmt: skip
 """Slots whose words may be the name of a code list all the same."""
 
 PLAIN = ("list", "liste", "lijst", "lists", "listes", "lijsten")

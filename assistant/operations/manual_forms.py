@@ -121,11 +121,16 @@ def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
     return (Manual(what=what, how=how, name=name, hints=hint.replace("§", "")[:200]),)  # type: ignore[arg-type]
 
 
+ASKING = frozenset(("quel", "quelle", "quels", "quelles", "welk", "welke"))
+
+
 def _english(slots: Slots) -> dict[int, str]:
     """English words for those of a question in another language, by their places; the pages are in English."""
     found: dict[int, str] = {}
     foreign = ("intent", "subject", "severity", "state", "kind", "thing") if slots.asked.language != "en" else ()
     for one in slots.of_all((*foreign, "english")):
+        if one.value == "list" and slots.asked.word(one.start) in ASKING:
+            continue  # quelle commande: which is no word of a page
         told = one.value if one.slot == "english" else english().get((one.slot, one.value), "")
         if told:
             found.update(dict.fromkeys(range(one.start, one.end), ""))

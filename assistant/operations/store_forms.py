@@ -298,6 +298,7 @@ def request_life(slots: Slots) -> Read:
         return _requests_there(slots)
     if reference is None or (slot == "request" and len(reference) <= LONGEST_NUMBER) or slots.has("intent", "count"):
         return None
+    about = "references" if _of_references(slots, slot) else "life"
     slots.take("thing", "request")
     slots.take("kept", "reference")
     slots.take("english", "reference")
@@ -315,7 +316,18 @@ def request_life(slots: Slots) -> Read:
     _ended(slots)
     slots.take("group", "code", "state")
     slots.take("thing", "access_point")
-    return (RequestLife(reference=reference, equals=is_),)
+    if about == "references":
+        slots.take("fact")
+        slots.take("subject", "market")
+    return (RequestLife(about=about, reference=reference, equals=is_),)  # type: ignore[arg-type]
+
+
+def _of_references(slots: Slots, slot: str) -> bool:
+    """Whether another reference of a request is asked for: under which one the market knows ours."""
+    named = {one.start for one in slots.of(slot)}
+    words = [one for one in slots.of("english", "reference") if not named & {one.end, one.end + 1}]
+    asked = slots.has("intent", "list") or slots.has("field", "sentence")
+    return bool(words) and asked and not slots.has("state") and not slots.has("intent", "why", "when", "since", "state")
 
 
 def _requests_there(slots: Slots) -> Read:
@@ -390,6 +402,10 @@ def stored(slots: Slots) -> Read:
         return None
     if of_several(slots) and any(one.value != "message" for one in slots.of("list")):
         return None  # what is in the list of one market and not in that of another
+    if slots.has("station"):
+        return _of_stations(slots)
+    if slots.has("checked") and not slots.has("thing"):
+        return _of_invoices(slots)
     refused_by = refusing(slots)
     if refused_by is not None and not _take_refusing(slots, refused_by):
         return None
@@ -471,6 +487,52 @@ def _take_refusing(slots: Slots, rule: Match) -> bool:
     slots.take("each")
     slots.take("times")
     return True
+
+
+def _of_stations(slots: Slots) -> Read:
+    """The calorific values that are kept, and the stations of which they are."""
+    gas = slots.has("english", "gas") or any(one.end - one.start > 1 for one in slots.of("station"))
+    gas = gas or any("ontvangst" in slots.asked.word(one.start) for one in slots.of("station"))
+    if not (gas or slots.has("kind", "CalorificValue")) or slots.has("subject", "rule", "code", "field", "command"):
+        return None  # any other station is none of ours
+    stations = slots.take("station") and slots.of("station")
+    count, distinct = slots.take("intent", "count"), slots.take("intent", "distinct")
+    counted = [one for one in slots.of("intent", "count", "distinct") if 0 <= stations[0].start - one.end < SAID_NEAR]
+    top, bottom = bool(slots.take("intent", "top")), bool(slots.take("intent", "bottom"))
+    slots.take("intent", "list", "exists", "occurred")
+    slots.take("kind", "CalorificValue")
+    slots.take("stored")
+    slots.take("fact")
+    slots.take("thing", "message")
+    slots.take("each")
+    slots.take("times", "1")
+    slots.take("english", "retention", "gas")
+    first = ranks(slots) if top or bottom else None
+    how = "top" if top else "bottom" if bottom else "count" if count and not (counted or distinct) else "count_groups"
+    how = "groups" if how == "count_groups" and not count else how
+    plan = Stored(thing="calorific_value", how=how, by="station", markets=_markets(slots), ranks=first)  # type: ignore[arg-type]
+    return _dated(plan, slots)
+
+
+SAID_NEAR = 2
+
+
+INVOICE_FLAGS = ("contradictory", "contested", "complete", "incomplete")
+"""What the check of grid invoices found of one."""
+
+
+def _of_invoices(slots: Slots) -> Read:
+    """What the check of grid invoices found of them: whether they contradict themselves, are contested, complete."""
+    if not slots.has("kind", "GridInvoice") or slots.has("subject", "rule", "code", "command") or slots.has("code"):
+        return None
+    flags = tuple(slots.take("checked"))
+    slots.take("kind", "GridInvoice")
+    asks = yes_no(slots) or slots.has("intent", "exists")
+    count, listed = slots.take("intent", "count"), slots.take("intent", "list", "exists", "occurred")
+    slots.take("stored")
+    slots.take("times", "1")
+    how = "count" if count else "exists" if asks and listed != ["list"] else "list"
+    return (Stored(thing="invoice", how=how, states=flags, markets=_markets(slots)),)  # type: ignore[arg-type]
 
 
 def _take_so_many(slots: Slots) -> None:

@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, Numeric, Select, Table, and_, cast, func, or_, select
 
 from assistant.operations.catalogue import rule_proof
 from assistant.operations.family import Stored, StoreGroup, WhyMessage
+from assistant.operations.store_forms import INVOICE_FLAGS
 from assistant.operations.wording import say, thing_name
 from assistant.operations.worked import MOST_ROWS, Proof, Worked, ranked
 from assistant.operations.worked import Table as Shown
@@ -50,6 +51,7 @@ class Source(Struct, frozen=True):
       states: the words of its states.
       number: what is counted, when not its rows.
       always: what always restricts.
+      flags: what is told of a thing beside others, in place of one state -> the condition.
       page: path of the console's list.
       command: the list on the command line.
     """
@@ -62,6 +64,7 @@ class Source(Struct, frozen=True):
     joins: tuple[tuple[Table, ColumnElement[bool]], ...] = ()
     number: ColumnElement[Any] | None = None
     always: tuple[ColumnElement[bool], ...] = ()
+    flags: dict[str, ColumnElement[bool]] = {}
     page: str = ""
     command: str = ""
 
@@ -129,6 +132,7 @@ def _sent() -> dict[str, Source]:
 def _kept() -> dict[str, Source]:
     """What the house keeps: tickets, incidents, access points, versions of the rules."""
     e = tables.envelope.c
+    heat, check = tables.calorific_value.c, tables.invoice_check.c
     t, i, point, v = tables.ticket, tables.incident, tables.access_point, tables.rules_version
     return {
         "ticket": Source(
@@ -147,6 +151,22 @@ def _kept() -> dict[str, Source]:
         "access_point": Source(
             point, point.c.last_at, {"id": point.c.id, "market": point.c.market, "identifier": point.c.identifier},
             ("market", "identifier"), page="/access-points",
+        ),
+        "calorific_value": Source(
+            tables.calorific_value, heat.at,
+            {"market": heat.market, "station": heat.station, "name": heat.name, "month": heat.month,
+             "value": heat.value},
+            ("station", "name", "market", "month", "value"),
+        ),
+        "invoice": Source(
+            tables.invoice_check, None,
+            {name: check[name] for name in ("invoice", "market", "contradictions", "contested", "complete")},
+            ("invoice", "market", "contradictions", "contested", "complete"), INVOICE_FLAGS,
+            flags={
+                "contradictory": check.contradictions > 0, "contested": cast(check.contested, Numeric) != 0,
+                "complete": check.complete.is_(True), "incomplete": check.complete.is_(False),
+            },
+            page="/invoices", command="energycomm invoice list",
         ),
         "rules_version": Source(
             v, v.c.first_used_at, {"id": v.c.id, "version": v.c.hash, "engine": v.c.engine}, ("id", "version", "engine")
@@ -385,7 +405,8 @@ def _conditions(
             raise UserError(
                 f"{wrong[0]!r} is no state of a {plan.thing}.", f"Its states: {', '.join(source.states) or 'none'}."
             )
-        found.append(_column(source, plan, "state").in_(plan.states))
+        flags = [source.flags[state] for state in plan.states if source.flags]
+        found.append(or_(*flags) if flags else _column(source, plan, "state").in_(plan.states))
     if plan.code is not None:
         beginning = plan.code.upper()
         begun = tuple(rule.error_code for rule in catalogue.rules if rule.error_code.upper().startswith(beginning))

@@ -51,9 +51,9 @@ class Source(Struct, frozen=True):
       states: the words of its states.
       number: what is counted, when not its rows.
       always: what always restricts.
-      flags: what is told of a thing beside others, in place of one state -> the condition.
       page: path of the console's list.
       command: the list on the command line.
+      flags: what is told of a thing beside others, in place of one state -> the condition.
     """
 
     table: Table
@@ -64,9 +64,9 @@ class Source(Struct, frozen=True):
     joins: tuple[tuple[Table, ColumnElement[bool]], ...] = ()
     number: ColumnElement[Any] | None = None
     always: tuple[ColumnElement[bool], ...] = ()
-    flags: dict[str, ColumnElement[bool]] = {}
     page: str = ""
     command: str = ""
+    flags: dict[str, ColumnElement[bool]] = {}
 
 
 def _of_messages() -> dict[str, Source]:

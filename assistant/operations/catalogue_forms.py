@@ -10,6 +10,7 @@ from assistant.operations.conditions import (
     Mention,
     bounds,
     by_each_rule,
+    described,
     mentions,
     refusing,
     restricted,
@@ -63,6 +64,8 @@ def rules(slots: Slots) -> Read:
     if head is not None and head.each and head.attribute == "market" and slots.has("market", "all"):
         whole = not slots.has("group", "market") and not slots.has("intent", "count", "top", "bottom")
         head = None if whole else head  # rules of every market
+    if head is not None and described(slots, head, at):
+        return None
     if at is None and where == RuleFilter() and (head is None or _blaming(slots, head)):
         return None
     plan = _asked(slots, where, head, at, lacking=lacking, two=len(markets) > 1)

@@ -7,7 +7,7 @@ the rules, or behind "with" and "without", is a condition; what is left is the h
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Attribute, RuleFilter, Unlike
 from assistant.operations.slots import BUT, Asking, Slots
 from assistant.operations.topics import rests_on_reason, source_of, topic_of
+from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import BETWEEN, Match
 from energycomm.kernel.family import KINDS
 
@@ -124,6 +125,32 @@ def _named_behind(slots: Slots, attribute: Attribute, one: Match) -> bool:
     return any(value.start == one.end for slot in VALUES[attribute] for value in slots.of(slot))
 
 
+INTO = frozenset(("to", "of", "in", "into", "under", "tot", "bij", "van", "onder", "de", "dans"))
+
+
+def described(slots: Slots, head: Mention, at: int | None) -> bool:
+    """Whether the class or set to which rules are said to belong is described in words that name none: rules of the
+    class for what was delivered twice."""
+    before = slots.asked.tokens[max(head.start - 2, 0) : head.start]
+    inside = len(before) == 2 and before[0] in INTO and before[1] in ("the", "la", "de", "het")
+    return head.attribute in ("class", "set") and not head.each and at is not None and at < head.start and inside
+
+
+def tells_of_rules(asked: Understood, by: str | None) -> bool:
+    """Whether a question tells by which rules messages were refused, or describes the class or set by which rules are
+    asked for: what is only like it tells nothing of that.
+
+    Args:
+      asked: the question, taken apart.
+      by: the attribute by which rules are asked for.
+    """
+    slots = Slots(asked, date.min)
+    at = rule_place(slots)
+    return refusing(slots) is not None or (
+        by is not None and any(one.attribute == by and described(slots, one, at) for one in mentions(slots))
+    )
+
+
 def _adjective_before(slots: Slots, one: Match) -> bool:
     """Whether it is said that something is repaired just before: repairable by script."""
     return any(0 <= one.start - other.end < BESIDE for other in slots.of("repair") + slots.of("field", "repair"))
@@ -191,7 +218,7 @@ ANY = frozenset(("any", "some", "one", "of", "des", "d", "van", "common", "commu
 def refusing(slots: Slots) -> Match | None:
     """The rules by which messages were refused, which are asked for: refused by a rule of the class ordering."""
     tokens = slots.asked.tokens
-    markets = {place for one in slots.of("market") for place in range(one.start, one.end)}
+    markets = {place for one in slots.of_all(("market", "severity")) for place in range(one.start, one.end)}
     if not slots.has("state", "rejected") or slots.has("code") or rules_asked(slots) is not None:
         return None
     for one in slots.of("subject", "rule"):
@@ -266,7 +293,8 @@ def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
     ]  # fmt: skip
     blaming = [
         one for one in rest
-        if one.attribute == "class" and where.get("error_class") and not (one.each or _asked_for(slots, one))
+        if where.get({"class": "error_class", "set": "set"}.get(one.attribute, ""))
+        and not (one.each or _asked_for(slots, one))
     ]  # fmt: skip
     rest = [one for one in rest if one not in (*context, *blaming)]  # blaming: that impute it to our own software
     where["having"], where["missing"], head = _presence(slots, rest, at, where, deny=deny)

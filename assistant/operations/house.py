@@ -18,6 +18,7 @@ from assistant.kept import Kept
 from assistant.operations import across, codelists, family, grammar, manual, tables
 from assistant.operations import catalogue as rules_
 from assistant.operations.attributes import Texts, translations
+from assistant.operations.conditions import tells_of_rules
 from assistant.operations.family import Plan, named
 from assistant.operations.likeness import Guess, Likeness
 from assistant.operations.plaintext import contains
@@ -506,11 +507,13 @@ _SPELT = ("kind", "type", "listed")
 
 
 def _says_less(plan: Plan, asked: Understood) -> bool:
-    """Whether a guess leaves out what changes the meaning: what is lacking, that a duration is asked for, a warning, or
-    a name that is spelt as it is."""
+    """Whether a guess leaves out what changes the meaning: what is lacking, that a duration is asked for, a warning, a
+    name that is spelt as it is, the rules that refused messages, or what a class is said to be."""
     if getattr(plan, "how", "") == "count" and not _DURATIONS.isdisjoint(asked.tokens):
         return True
     if getattr(plan, "severity", None) == "error" and asked.has("severity", "warning"):
+        return True
+    if tells_of_rules(asked, plan.by if isinstance(plan, family.Rules) else None):
         return True
     told = repr(plan)
     if any(one.value not in told for one in asked.found if one.slot in _SPELT and asked.word(one.start)[:1] == "§"):

@@ -8,7 +8,15 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import BY, by_each_rule, markets_of, of_several, refusing, rules_asked, rules_counted
+from assistant.operations.conditions import (
+    BY,
+    by_each_rule,
+    markets_of,
+    of_several,
+    refusing,
+    rules_asked,
+    rules_counted,
+)
 from assistant.operations.family import (
     Plan,
     PointLife,
@@ -433,11 +441,11 @@ def stored(slots: Slots) -> Read:
         slots.take("subject", "code", "rule")
         slots.take("severity", "error")
     gateway = slots.one("gateway") if thing == "incident" else None
-    ruled = slots.values("market")[:1] if refused_by is not None else []
-    prefix = f"{'CO' if ruled[0] == 'common' else ruled[0]}-" if ruled else None
-    prefix = prefix or slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
+    prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
     if prefix:
         _take_beside_prefix(slots)
+    if refused_by is not None and not prefix:
+        prefix = next((f"{RULES_OF.get(one, one)}-" for one in slots.values("market") if one != "all"), None)
     least, most = _bounds(slots, by)
     if how == "list" and by is None:
         _take_so_many(slots)
@@ -475,10 +483,14 @@ def _by_most_rules(slots: Slots) -> bool:
     return any(0 <= rule.start - one.end <= 1 for one in most for rule in slots.of("subject", "rule"))
 
 
+RULES_OF = {"common": "CO"}
+"""Beginning of the codes of rules that are of no market."""
+
+
 def _take_refusing(slots: Slots, rule: Match) -> bool:
     """Take the rules by which messages were refused; not where it is told of them what findings do not tell."""
-    behind = [one for one in slots.of_all(("type", "ebix_reason", "set", "script")) if one.start > rule.end]
-    if behind or len(slots.values("market")) > 1:
+    behind = any(one.start > rule.end for one in slots.of_all(("type", "ebix_reason", "set", "script")))
+    if behind or len(slots.values("market")) > 1 or slots.has("not") or slots.has("severity", "warning"):
         return False
     slots.mark([rule])
     slots.mark(one for one in slots.of("group", "rule") if one.end == rule.end)
@@ -495,9 +507,10 @@ def _of_stations(slots: Slots) -> Read:
     gas = gas or any("ontvangst" in slots.asked.word(one.start) for one in slots.of("station"))
     if not (gas or slots.has("kind", "CalorificValue")) or slots.has("subject", "rule", "code", "field", "command"):
         return None  # any other station is none of ours
-    stations = slots.take("station") and slots.of("station")
+    first = slots.of("station")[0].start
+    counted = [one for one in slots.of("intent", "count", "distinct") if 0 <= first - one.end < NEAR]
+    slots.take("station")
     count, distinct = slots.take("intent", "count"), slots.take("intent", "distinct")
-    counted = [one for one in slots.of("intent", "count", "distinct") if 0 <= stations[0].start - one.end < SAID_NEAR]
     top, bottom = bool(slots.take("intent", "top")), bool(slots.take("intent", "bottom"))
     slots.take("intent", "list", "exists", "occurred")
     slots.take("kind", "CalorificValue")
@@ -507,14 +520,13 @@ def _of_stations(slots: Slots) -> Read:
     slots.take("each")
     slots.take("times", "1")
     slots.take("english", "retention", "gas")
-    first = ranks(slots) if top or bottom else None
-    how = "top" if top else "bottom" if bottom else "count" if count and not (counted or distinct) else "count_groups"
-    how = "groups" if how == "count_groups" and not count else how
-    plan = Stored(thing="calorific_value", how=how, by="station", markets=_markets(slots), ranks=first)  # type: ignore[arg-type]
+    how = "top" if top else "bottom" if bottom else "groups" if not count else "count"
+    how = "count_groups" if how == "count" and (counted or distinct) else how
+    plan = Stored(
+        thing="calorific_value", how=how, by="station", markets=_markets(slots),  # type: ignore[arg-type]
+        ranks=ranks(slots) if top or bottom else None,
+    )  # fmt: skip
     return _dated(plan, slots)
-
-
-SAID_NEAR = 2
 
 
 INVOICE_FLAGS = ("contradictory", "contested", "complete", "incomplete")
@@ -933,7 +945,7 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
         and not slots.has("group", "code")
     ):
         slots.take("severity", "error")
-        named.append("rejected")
+        named += [] if denied else ["rejected"]
     if thing in TOLD and "pending" in named:
         named = [state for state in named if state != "sent"]  # what still waits to be sent
     if denied:
@@ -961,8 +973,8 @@ def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | N
     named = told[0].value if told else None
     if by not in ("code", "rule", "class") or every:
         return named
-    refused = by == "rule" and slots.has("state", "rejected")
-    return named or ("error" if how == "top" or by == "code" or refused else None)
+    by_errors = how == "top" or by == "code" or (by == "rule" and slots.has("state", "rejected"))
+    return named or ("error" if by_errors else None)
 
 
 def _bounds(slots: Slots, by: str | None) -> tuple[int | None, int | None]:

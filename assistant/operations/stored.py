@@ -512,9 +512,22 @@ def _edge(
     return query.order_by(*order).limit(1), name
 
 
+MOST_STATES = 6
+"""States of a message that are named one by one, at most."""
+
+
+def _states_in_words(wanted: Sequence[str]) -> str:
+    """States as they are told: one by one, as those in which somebody has to act, or all but the others."""
+    if set(wanted) == set(STUCK):
+        return "stuck"
+    if len(wanted) <= MOST_STATES:
+        return " or ".join(wanted)
+    return f"any but {' and '.join(one for one in states.MESSAGE_STATES if one not in wanted)}"
+
+
 def _in_words(plan: Stored) -> str:
     pairs: list[tuple[str, Any]] = [
-        ("state", " or ".join(plan.states) if len(plan.states) < 7 else "stuck"),
+        ("state", _states_in_words(plan.states)),
         ("market", " or ".join(plan.markets)), ("kind", " or ".join(plan.kinds)), ("type", " or ".join(plan.types)),
         ("code", plan.code),
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),

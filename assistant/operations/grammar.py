@@ -151,13 +151,16 @@ _RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "cl
 """Slots of what may restrict the question behind a statement."""
 _LEAD = re.compile(
     r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>(?:(?:on|in|at|à|dans|sur|op) )?(?:which|what|how \w+|why|"
-    r"since when|whether|quel|quels|quelle|quelles|laquelle|lequel|combien|pourquoi|depuis quand|"
+    r"since when|whether|quel|quels|quelle|quelles|combien|pourquoi|depuis quand|"
     r"hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
 """What is told before the question word of the same sentence."""
 _ENDED = re.compile(r"[:;]\s*$")
 """A colon or semicolon ends what is told."""
-_AMONG = re.compile(r"(?i)^(?:of|between|from among|among|de|entre|parmi|van|tussen)\b[^?]*,\s*$")
+_AMONG = re.compile(
+    r"(?i)^(?P<before>(?:of|between|from among|among|de|entre|parmi|van|tussen)\b[^?]*),\s*"
+    r"(?P<last>(?:which|quelle|laquelle|lequel|welke?)\b.*)$"
+)
 """Of which things one is asked for, and what they are like: of BE-G08 and CO-D06, both on the due date, which."""
 _BRACKETED = re.compile(r"(?i)^(?:if|when|where|si|lorsqu|quand|als|wanneer|indien)\b.*\([a-z]{2}-[a-z]+\d+\)\s*$")
 """What a rule says, with its code in brackets: if a point has not fourteen digits (FR-P01)."""
@@ -252,20 +255,16 @@ def _split(text: str, taken: Callable[[str], Understood | None]) -> tuple[list[s
     if lead is not None and (
         _BRACKETED.search(lead["before"])
         or not TOLD_BY.isdisjoint(tokens_of(lead["before"]))
-        or _among_rules(text[: lead.start("last")], taken)
         or (_ENDED.search(text[: lead.start("last")]) and (told := taken(lead["before"])) and _names(told))
     ):
         return [lead["before"]], lead["last"]
+    among = None if before else _AMONG.match(text)
+    if among is not None and (told := taken(among["before"])) and len(told.values("code")) == 2:
+        return [among["before"]], among["last"]
     colon = None if before else _COLON.match(text)
     if colon is not None and (told := taken(colon["before"])) and _names(told):
         return [colon["before"]], colon["last"]
     return before, last
-
-
-def _among_rules(before: str, taken: Callable[[str], Understood | None]) -> bool:
-    """Whether it is told of which two rules one is asked for."""
-    told = taken(before) if _AMONG.match(before) else None
-    return told is not None and len(told.values("code")) == 2
 
 
 def _names(told: Understood) -> bool:

@@ -232,8 +232,10 @@ def test_both_references_of_a_request_are_told(living: tuple[House, Desk]) -> No
         message = connection.execute(text("SELECT min(id) FROM kernel_message")).scalar_one()
         connection.execute(
             insert(tables.outgoing).values(
-                id=1, message_id=message, market="NL", kind="SupplierSwitchRequest", type="X", reference=ours, market_reference=market,
-                content=b"", content_type="application/xml", state="done", created_at=0, attempts=0, channel="edsn",
+                id=1, message_id=message, market="NL",
+                kind="SupplierSwitchRequest", type="X", reference=ours, market_reference=market,
+                content=b"", content_type="application/xml", state="done", created_at=0, answer_by=0,
+                submitted_by="test", channel="edsn",
             )
         )  # fmt: skip
     for question in (f"Sous quelle référence le marché a-t-il enregistré notre demande {ours} ?",

@@ -188,6 +188,10 @@ def setting(slots: Slots) -> Read:
     return _find(slots, "setting", default=default) if about or default or variable else None
 
 
+SEES = frozenset(("zie", "zien", "ziet", "bekijk", "bekijken", "vois", "voit", "voyons", "voient"))
+"""What people do with what a command tells them."""
+
+
 def command(slots: Slots) -> Read:
     """A command of the command line; how many there are."""
     about = bool(slots.take("subject", "command"))
@@ -203,7 +207,7 @@ def command(slots: Slots) -> Read:
             slots.take("field", "sentence")
             return (Manual(what="command", name=long[0].value),)
         return None
-    slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == PROGRAM}
+    slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == PROGRAM or one in SEES}
     slots.take("intent", "list", "use")
     slots.take("field", "sentence")
     before = set(slots.used)

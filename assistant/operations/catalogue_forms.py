@@ -9,7 +9,10 @@ from assistant.operations.conditions import (
     MENTIONS,
     Mention,
     bounds,
+    by_each_rule,
+    described,
     mentions,
+    refusing,
     restricted,
     rule_place,
     rules_counted,
@@ -33,6 +36,8 @@ def rules(slots: Slots) -> Read:
     """Rules listed, counted, by an attribute, or the values of an attribute themselves."""
     if slots.has("code") or slots.has("unknown_code") or slots.has("intent", "freed") or _why(slots):
         return None
+    if refusing(slots) is not None or by_each_rule(slots):
+        return None  # what they refused is asked for
     at = rule_place(slots)
     if not _of_rules(slots, at):
         return None
@@ -61,6 +66,8 @@ def rules(slots: Slots) -> Read:
     if head is not None and head.each and head.attribute == "market" and slots.has("market", "all"):
         whole = not slots.has("group", "market") and not slots.has("intent", "count", "top", "bottom")
         head = None if whole else head  # rules of every market
+    if head is not None and described(slots, head, at):
+        return None
     if at is None and where == RuleFilter() and (head is None or _blaming(slots, head)):
         return None
     plan = _asked(slots, where, head, at, lacking=lacking, two=len(markets) > 1)

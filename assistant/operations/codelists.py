@@ -53,6 +53,8 @@ def _wanted(entry: CodeEntry, plan: CodeLists) -> bool:
         and (plan.list is None or entry.list == plan.list)
         and (plan.code is None or entry.code.upper() == plan.code.upper())
         and (plan.on is None or entry.valid_on(plan.on))
+        and (plan.since is None or (entry.since is not None and entry.since >= plan.since))
+        and (plan.until is None or (entry.since is not None and entry.since < plan.until))
         and (not plan.dated or bool(_days(entry)))
         and (not plan.words or any(contains(label, plan.words) for label in entry.labels.values()))
     )
@@ -61,6 +63,7 @@ def _wanted(entry: CodeEntry, plan: CodeLists) -> bool:
 def _in_words(plan: CodeLists) -> str:
     pairs = (
         ("list", plan.list), ("code", plan.code), ("markets", " ".join(plan.markets)), ("on", plan.on),
+        ("valid since", plan.since), ("valid since a day before", plan.until),
         ("words", " ".join(plan.words)), ("begins or ends", "on a day" if plan.dated else None), ("by", plan.by),
         ("at least", plan.at_least), ("at most", plan.at_most),
     )  # fmt: skip

@@ -17,7 +17,8 @@ from assistant.knowledge.language import is_question_word
 from assistant.operations.family import Attribute, RuleFilter, Unlike
 from assistant.operations.slots import BUT, Asking, Slots
 from assistant.operations.topics import rests_on_reason, source_of, topic_of
-from assistant.operations.vocabulary import Match
+from assistant.operations.understanding import Understood
+from assistant.operations.vocabulary import BETWEEN, Match
 from energycomm.kernel.family import KINDS
 
 MENTIONS: dict[tuple[str, str], Attribute] = {
@@ -124,6 +125,32 @@ def _named_behind(slots: Slots, attribute: Attribute, one: Match) -> bool:
     return any(value.start == one.end for slot in VALUES[attribute] for value in slots.of(slot))
 
 
+INTO = frozenset(("to", "of", "in", "into", "under", "tot", "bij", "van", "onder", "de", "dans"))
+
+
+def described(slots: Slots, head: Mention, at: int | None) -> bool:
+    """Whether the class or set to which rules are said to belong is described in words that name none: rules of the
+    class for what was delivered twice."""
+    before = slots.asked.tokens[max(head.start - 2, 0) : head.start]
+    inside = len(before) == 2 and before[0] in INTO and before[1] in ("the", "la", "de", "het")
+    return head.attribute in ("class", "set") and not head.each and at is not None and at < head.start and inside
+
+
+def tells_of_rules(asked: Understood, by: str | None) -> bool:
+    """Whether a question tells by which rules messages were refused, or describes the class or set by which rules are
+    asked for: what is only like it tells nothing of that.
+
+    Args:
+      asked: the question, taken apart.
+      by: the attribute by which rules are asked for.
+    """
+    slots = Slots(asked, date.min)
+    at = rule_place(slots)
+    return refusing(slots) is not None or (
+        by is not None and any(one.attribute == by and described(slots, one, at) for one in mentions(slots))
+    )
+
+
 def _adjective_before(slots: Slots, one: Match) -> bool:
     """Whether it is said that something is repaired just before: repairable by script."""
     return any(0 <= one.start - other.end < BESIDE for other in slots.of("repair") + slots.of("field", "repair"))
@@ -183,6 +210,39 @@ def _rules_behind(slots: Slots, asking: list[Match]) -> int | None:
     return next((one.start for one in asking if any(0 <= rule.start - one.end < BESIDE for rule in named)), None)
 
 
+BY = frozenset(("by", "par", "door"))
+ANY = frozenset(("any", "some", "one", "of", "des", "d", "van", "common", "commune", "communes", "gemeenschappelijke"))
+"""Words between one of these and the rules that did it, beside small ones and markets."""
+
+
+def refusing(slots: Slots) -> Match | None:
+    """The rules by which messages were refused, which are asked for: refused by a rule of the class ordering."""
+    tokens = slots.asked.tokens
+    markets = {place for one in slots.of_all(("market", "severity")) for place in range(one.start, one.end)}
+    if not slots.has("state", "rejected") or slots.has("code") or rules_asked(slots) is not None:
+        return None
+    for one in slots.of("subject", "rule"):
+        at = one.start - 1
+        while at > 0 and tokens[at] not in BY and (tokens[at] in BETWEEN | ANY or at in markets):
+            at -= 1
+        behind = any(0 <= other.start - one.end <= NEAR_CLASS for other in slots.of("class"))
+        if at > 0 and tokens[at] in BY and (at < one.start - 1 or behind):
+            return one
+    return None
+
+
+def by_each_rule(slots: Slots) -> bool:
+    """Whether messages are counted rule by rule: rejections per rule."""
+    judged = slots.has("state") or slots.has("thing", "message", "finding") or slots.has("intent", "occurred")
+    each = [one for one in slots.of("group", "rule") if slots.asked.word(one.start) in ("by", "per", "par")]
+    rules = slots.of("subject", "rule")
+    return judged and len(rules) == 1 and any(one.end == rules[0].end for one in each) and refusing(slots) is None
+
+
+NEAR_CLASS = 4
+"""Words between rules and the class that they are of, at most."""
+
+
 def of_several(slots: Slots) -> bool:
     """Whether it is asked what several markets have, or one and not the other."""
     markets = [one for one in slots.values("market") if one != "common"]
@@ -233,7 +293,8 @@ def restricted(slots: Slots, *, deny: bool = True) -> Restricted:
     ]  # fmt: skip
     blaming = [
         one for one in rest
-        if one.attribute == "class" and where.get("error_class") and not (one.each or _asked_for(slots, one))
+        if where.get({"class": "error_class", "set": "set"}.get(one.attribute, ""))
+        and not (one.each or _asked_for(slots, one))
     ]  # fmt: skip
     rest = [one for one in rest if one not in (*context, *blaming)]  # blaming: that impute it to our own software
     where["having"], where["missing"], head = _presence(slots, rest, at, where, deny=deny)
@@ -542,12 +603,12 @@ def _adjective(slots: Slots, one: Mention) -> bool:
 def _take_days(slots: Slots, where: dict[str, Any]) -> None:
     """In force on a day, not in force, begun in a span, limited in time."""
     days = slots.asked.days
-    if days.known and _ending(slots):
+    if days.known and ending(slots):
         where.update(on=None, off=None, since=None, until=None, changes=False)
         return  # when they cease to hold is no condition: the days are left, and it is not understood
     about = slots.has("topic") and not days.known  # rules on a change of meter: the change is what they say
     began = bool(slots.take("intent", "began") if about else slots.take("intent", "began", "changed"))
-    if days.since and days.until is None and slots.has("days") and not _as_of(slots):
+    if days.since and days.until is None and slots.has("days") and not as_of(slots):
         slots.take("only")
         began = True  # those that hold since a day began on it or later
     apart = _apart_on(slots)
@@ -609,7 +670,7 @@ def _spanned(slots: Slots) -> bool:
     return not SPANS.isdisjoint(slots.asked.tokens[max(first - 2, 0) : first])
 
 
-def _as_of(slots: Slots) -> bool:
+def as_of(slots: Slots) -> bool:
     """Whether it is asked what is in force as of a day, and not what begins on it."""
     tokens = slots.asked.tokens
     said = any(tokens[one.start - 2 : one.start] in (["as", "of"], ["as", "at"]) for one in slots.of("days"))
@@ -623,7 +684,7 @@ ENDING = frozenset((
 """Words for what ceases to hold."""
 
 
-def _ending(slots: Slots) -> bool:
+def ending(slots: Slots) -> bool:
     """Whether it is asked what ceases to hold; the end of a supply is none of it."""
     named = {place for one in slots.of("kind") for place in range(one.start, one.end)}
     return any(token in ENDING and place not in named for place, token in enumerate(slots.asked.tokens))

@@ -42,7 +42,7 @@ ATTRIBUTES: tuple[Attribute, ...] = get_args(Attribute)
 
 Thing = Literal[
     "message", "envelope", "request", "ticket", "notification", "incident", "access_point", "finding", "freed",
-    "acknowledgement", "rules_version",
+    "acknowledgement", "rules_version", "calorific_value", "invoice",
 ]  # fmt: skip
 THINGS: tuple[Thing, ...] = get_args(Thing)
 How = Literal[
@@ -51,7 +51,7 @@ How = Literal[
 DayOf = Literal["effective", "due"]
 StoreGroup = Literal[
     "code", "market", "type", "kind", "state", "access_point", "class", "rule", "day", "month", "by", "channel",
-    "waits_for", "operator", "message",
+    "waits_for", "operator", "station", "message",
 ]  # fmt: skip
 
 
@@ -192,7 +192,8 @@ class OnlyThere(Operation, tag="only_there", frozen=True, kw_only=True):
 class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
     """Code lists: which there are, the codes of one, how many, what a code means, since when and until when it is
     valid, whether it is on a day, in which lists it stands; lists or markets by their codes, and those with the most,
-    the fewest, or so many of them."""
+    the fewest, or so many of them. `on` is a day on which codes are valid; the validity of others begins on a day from
+    `since` to before `until`."""
 
     how: Literal[
         "lists", "codes", "count", "count_lists", "meaning", "validity", "exists", "where", "groups", "top", "bottom"
@@ -201,6 +202,8 @@ class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
     code: Text | None = None
     markets: tuple[Market, ...] = ()
     on: date | None = None
+    since: date | None = None
+    until: date | None = None
     dated: bool = False
     words: tuple[Text, ...] = ()
     by: Literal["list", "market"] | None = None
@@ -258,8 +261,10 @@ class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
 
 class RequestLife(Operation, tag="request_life", frozen=True, kw_only=True):
     """What became of a request to the market, by its reference, ours or the market's, or of those at an access point:
-    its state, since when, with which code, and every step; of requests of ours at the point only these kinds."""
+    its state, since when, with which code, and every step; of requests of ours at the point only these kinds; or
+    which references one has, ours and the market's."""
 
+    about: Literal["life", "references"] = "life"
     reference: Text | None = None
     access_point: Text | None = None
     kinds: tuple[Text, ...] = ()
@@ -269,6 +274,8 @@ class RequestLife(Operation, tag="request_life", frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if (self.reference is None) == (self.access_point is None):
             raise ValueError("a request is named by its reference, or by its access point")
+        if self.about == "references" and self.reference is None:
+            raise ValueError("the references of a request are asked for by one of them")
 
 
 class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):

@@ -161,6 +161,11 @@ _LEAD = re.compile(
 """What is told before the question word of the same sentence."""
 _ENDED = re.compile(r"(?:[:;]|\s[–—-])\s*$")
 """A colon, semicolon or dash ends what is told."""
+_AMONG = re.compile(
+    r"(?i)^(?P<before>(?:of|between|from among|among|de|entre|parmi|van|tussen)\b[^?]*),\s*"
+    r"(?P<last>(?:which|quelle|laquelle|lequel|welke?)\b.*)$"
+)
+"""Of which things one is asked for, and what they are like: of BE-G08 and CO-D06, both on the due date, which."""
 _BRACKETED = re.compile(r"(?i)^(?:if|when|where|si|lorsqu|quand|als|wanneer|indien)\b.*\([a-z]{2}-[a-z]+\d+\)\s*$")
 """What a rule says, with its code in brackets: if a point has not fourteen digits (FR-P01)."""
 _COLON = re.compile(
@@ -397,6 +402,9 @@ def _split(text: str, taken: Callable[[str], Understood | None]) -> tuple[list[s
     given = None if before else _GIVEN.match(text)
     if given is not None and (question := taken(given["last"])) and _names(question):
         return [given["before"]], given["last"]
+    among = None if before else _AMONG.match(text)
+    if among is not None and (told := taken(among["before"])) and len(told.values("code")) == 2:
+        return [among["before"]], among["last"]
     colon = None if before else _COLON.match(text)
     if colon is not None and (told := taken(colon["before"])) and (_names(told) or _THAT_DAY.search(colon["last"])):
         return [colon["before"]], colon["last"]

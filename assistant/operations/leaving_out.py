@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from assistant.operations.conditions import MENTIONS, OPTIONAL, bounds
+from assistant.operations.conditions import MENTIONS, OPTIONAL, bounds, tells_of_rules
 from assistant.operations.family import (
     ATTRIBUTES,
     CodeLists,
@@ -43,7 +43,8 @@ _THINGS = frozenset(get_args(Thing)) - {"message", "finding", "freed", "envelope
 
 def says_less(plan: Plan, asked: Understood, today: date) -> bool:
     """Whether a reading leaves out what changes the meaning: what is lacking, that a duration is asked for, a warning,
-    a size, a thing, what is compared, what restricts, or a name that is spelt as it is.
+    a size, a thing, what is compared, what restricts, the rules that refused messages, what a class is said to be, or a
+    name that is spelt as it is.
 
     Args:
       plan: the reading.
@@ -56,6 +57,8 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
     if isinstance(plan, Rules) and plan.how == "count" and not counts:
         return True
     if getattr(plan, "severity", None) == "error" and asked.has("severity", "warning"):
+        return True
+    if tells_of_rules(asked, plan.by if isinstance(plan, Rules) else None):
         return True
     told = repr(plan)
     if any(one.value not in told for one in asked.found if one.slot in _SPELT and asked.word(one.start)[:1] == "§"):

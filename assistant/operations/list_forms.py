@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from datetime import date, timedelta
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import bounds, markets_of, mentions, of_several
+from assistant.operations.conditions import as_of, bounds, ending, markets_of, mentions, of_several
+from assistant.operations.days import Days
 from assistant.operations.family import CodeLists
 from assistant.operations.slots import Asking, Read, Slots, yes_no
 from assistant.operations.topics import MOST_WORDS
@@ -15,7 +17,7 @@ from assistant.operations.vocabulary import tokens_of
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
            "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each", "receiver",
-           "event")  # fmt: skip
+           "event", "station", "checked")  # fmt: skip
 """Slots whose words may be the name of a code list all the same."""
 
 PLAIN = ("list", "liste", "lijst", "lists", "listes", "lijsten")
@@ -189,13 +191,39 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
             slots.take("intent", "when")
             slots.used |= {place for place in slots.left() if place > begun}
         return (CodeLists(how=how, list=name, code=code, markets=markets, on=days.day),)  # type: ignore[arg-type]
+    on, since, until = _lasting_days(slots, days)
+    if days.known and (on, since, until) == (None, None, None):
+        return None
     dated = bool(slots.take("dated"))
     counted = count and not slots.has("topic")  # how many there are: other words tell of no code
     words = _labelled(slots) if slots.has("topic") else () if counted else _told(slots)
     words = (*words, among) if words and among else words
     return (
-        CodeLists(how="count" if count else "codes", list=name, markets=markets, on=days.day, dated=dated, words=words),
-    )
+        CodeLists(
+            how="count" if count else "codes", list=name, markets=markets, on=on, since=since, until=until,
+            dated=dated, words=words,
+        ),
+    )  # fmt: skip
+
+
+def _lasting_days(slots: Slots, days: Days) -> tuple[date | None, date | None, date | None]:
+    """The day on which codes are valid, or the span in which their validity begins: since a day it does on it or later.
+
+    None of them where it is told when they cease to be valid: that is no condition.
+    """
+    if not days.known or UNTIL.intersection(slots.asked.tokens) or ending(slots):
+        return None, None, None
+    began = bool(slots.take("intent", "began", "since", "when"))
+    if began or (days.since and days.until is None and not as_of(slots)):
+        slots.take("only")
+        slots.take("than")
+        return None, days.since, days.until
+    last = days.until - timedelta(days=1) if days.until else None
+    return days.day or days.since or last, None, None
+
+
+UNTIL = frozenset(("until", "till", "jusqu", "tot", "up"))
+"""Words before the last day of a validity."""
 
 
 MEANS = frozenset(("mean", "means", "dire", "signifie", "betekent"))

@@ -121,11 +121,16 @@ def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
     return (Manual(what=what, how=how, name=name, hints=hint.replace("§", "")[:200]),)  # type: ignore[arg-type]
 
 
+ASKING = frozenset(("quel", "quelle", "quels", "quelles", "welk", "welke"))
+
+
 def _english(slots: Slots) -> dict[int, str]:
     """English words for those of a question in another language, by their places; the pages are in English."""
     found: dict[int, str] = {}
     foreign = ("intent", "subject", "severity", "state", "kind", "thing") if slots.asked.language != "en" else ()
     for one in slots.of_all((*foreign, "english")):
+        if one.value == "list" and slots.asked.word(one.start) in ASKING:
+            continue  # quelle commande: which is no word of a page
         told = one.value if one.slot == "english" else english().get((one.slot, one.value), "")
         if told:
             found.update(dict.fromkeys(range(one.start, one.end), ""))
@@ -183,6 +188,10 @@ def setting(slots: Slots) -> Read:
     return _find(slots, "setting", default=default) if about or default or variable else None
 
 
+SEES = frozenset(("zie", "zien", "ziet", "bekijk", "bekijken", "vois", "voit", "voyons", "voient"))
+"""What people do with what a command tells them."""
+
+
 def command(slots: Slots) -> Read:
     """A command of the command line; how many there are."""
     about = bool(slots.take("subject", "command"))
@@ -198,7 +207,7 @@ def command(slots: Slots) -> Read:
             slots.take("field", "sentence")
             return (Manual(what="command", name=long[0].value),)
         return None
-    slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == PROGRAM}
+    slots.used |= {place for place, one in enumerate(slots.asked.tokens) if one == PROGRAM or one in SEES}
     slots.take("intent", "list", "use")
     slots.take("field", "sentence")
     before = set(slots.used)

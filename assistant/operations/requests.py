@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, and_, func, or_, select
 
 from assistant.operations.codelists import label_of
 from assistant.operations.family import RequestLife
@@ -51,9 +51,17 @@ def request_answer(engine: Engine, catalogue: Catalogue, plan: RequestLife, lang
     """
     with reading(engine) as connection:
         names, own = _ours(connection, plan)
-        steps = sorted((*_told(connection, plan, names), *own))
+        steps = [] if plan.about == "references" else sorted((*_told(connection, plan, names), *own))
+        pairs = _references(connection, plan) if plan.about == "references" else []
     wanted = f"reference {plan.reference}" if plan.reference else f"access point {plan.access_point}"
     proof = Proof(text=f"request: {wanted}", link="/requests", command="energycomm request list")
+    if pairs:
+        text = " ".join(say(language, "references", ours=ours, market=market or "-") for ours, market in pairs)
+        given = tuple(one for pair in pairs for one in pair if one and one.lower() != str(plan.reference).lower())
+        return Worked(sentence=text, proofs=(proof,), values=given)
+    if plan.about == "references":
+        text = say(language, "no_references", reference=plan.reference)
+        return Worked(sentence=text, proofs=(proof,))
     if not steps:
         key = "no_request" if plan.reference else "no_request_there"
         text = say(language, key, reference=plan.reference, point=plan.access_point)
@@ -101,11 +109,7 @@ def _ours(connection: Connection, plan: RequestLife) -> tuple[dict[str, str], li
     know of them ourselves."""
     o, point = tables.outgoing, tables.access_point
     reference = (plan.reference or "").lower()
-    if plan.reference:
-        wanted = or_(*(func.lower(one) == reference for one in (o.c.reference, o.c.market_reference)))
-        wanted = or_(wanted, o.c.id == int(reference)) if reference.isdigit() else wanted
-    else:
-        wanted = point.c.identifier == plan.access_point
+    wanted = _named(reference) if plan.reference else point.c.identifier == plan.access_point
     if plan.kinds:
         wanted = and_(wanted, o.c.kind.in_(plan.kinds))
     query = select(o, point.c.identifier).outerjoin(point, point.c.id == o.c.access_point_id).where(wanted)
@@ -122,6 +126,20 @@ def _ours(connection: Connection, plan: RequestLife) -> tuple[dict[str, str], li
         for row in rows
     ]  # fmt: skip
     return names or ({reference: reference} if plan.reference else {}), steps
+
+
+def _named(reference: str) -> ColumnElement[bool]:
+    """Our requests of a reference, ours or the market's, or of a number."""
+    o = tables.outgoing.c
+    named = or_(*(func.lower(one) == reference for one in (o.reference, o.market_reference)))
+    return or_(named, o.id == int(reference)) if reference.isdigit() else named
+
+
+def _references(connection: Connection, plan: RequestLife) -> list[tuple[str, str]]:
+    """Our reference and the market's of each request that has the one that is named."""
+    o = tables.outgoing.c
+    query = select(o.reference, o.market_reference).where(_named(str(plan.reference).lower())).order_by(o.id)
+    return [(str(row[0]), str(row[1] or "")) for row in connection.execute(query)]
 
 
 def _told(connection: Connection, plan: RequestLife, names: Mapping[str, str]) -> list[_Step]:

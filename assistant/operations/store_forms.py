@@ -8,7 +8,15 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import markets_of, of_several, rules_asked, rules_counted
+from assistant.operations.conditions import (
+    BY,
+    by_each_rule,
+    markets_of,
+    of_several,
+    refusing,
+    rules_asked,
+    rules_counted,
+)
 from assistant.operations.family import (
     DayOf,
     Plan,
@@ -304,6 +312,7 @@ def request_life(slots: Slots) -> Read:
         return _requests_there(slots)
     if reference is None or (slot == "request" and len(reference) <= LONGEST_NUMBER) or slots.has("intent", "count"):
         return None
+    about = "references" if _of_references(slots, slot) else "life"
     slots.take("thing", "request")
     slots.take("kept", "reference")
     slots.take("english", "reference")
@@ -321,7 +330,18 @@ def request_life(slots: Slots) -> Read:
     _ended(slots)
     slots.take("group", "code", "state")
     slots.take("thing", "access_point")
-    return (RequestLife(reference=reference, equals=is_),)
+    if about == "references":
+        slots.take("fact")
+        slots.take("subject", "market")
+    return (RequestLife(about=about, reference=reference, equals=is_),)  # type: ignore[arg-type]
+
+
+def _of_references(slots: Slots, slot: str) -> bool:
+    """Whether another reference of a request is asked for: under which one the market knows ours."""
+    named = {one.start for one in slots.of(slot)}
+    words = [one for one in slots.of("english", "reference") if not named & {one.end, one.end + 1}]
+    asked = slots.has("intent", "list") or slots.has("field", "sentence")
+    return bool(words) and asked and not slots.has("state") and not slots.has("intent", "why", "when", "since", "state")
 
 
 def _requests_there(slots: Slots) -> Read:
@@ -392,8 +412,17 @@ def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
     if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
         return None
+    if _by_most_rules(slots):
+        return None
     if of_several(slots) and any(one.value != "message" for one in slots.of("list")):
         return None  # what is in the list of one market and not in that of another
+    if slots.has("station"):
+        return _of_stations(slots)
+    if slots.has("checked") and not slots.has("thing"):
+        return _of_invoices(slots)
+    refused_by = refusing(slots)
+    if refused_by is not None and not _take_refusing(slots, refused_by):
+        return None
     unknown = slots.take("unknown_code")
     thing, sure = _thing(slots)
     if thing is None or _of_states(slots, thing) or _of_a_rule(slots) or _of_refusing_rules(slots):
@@ -426,11 +455,15 @@ def stored(slots: Slots) -> Read:
     prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
     if prefix:
         _take_beside_prefix(slots)
+    if refused_by is not None and not prefix:
+        prefix = next((f"{RULES_OF.get(one, one)}-" for one in slots.values("market") if one != "all"), None)
     least, most = _bounds(slots, by)
     if how == "list" and by is None:
         _take_so_many(slots)
     lacking = _lacking(slots, thing, by)
     every = bool(codes) or bool(prefix) or thing == "finding" or (how == "top" and coded)
+    severity = None if thing == "request" or lacking else _severity(slots, how, by, every=every)
+    severity = "error" if refused_by is not None else severity  # a warning refuses nothing
     plan = Stored(
         thing=thing,
         how=how,  # type: ignore[arg-type]
@@ -441,7 +474,7 @@ def stored(slots: Slots) -> Read:
         types=tuple(events or slots.take("type")),
         code=gateway or (codes[0] if codes else prefix),
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=None if thing == "request" or lacking else _severity(slots, how, by, every=every),  # type: ignore[arg-type]
+        severity=severity,  # type: ignore[arg-type]
         access_point=slots.one("point"),
         envelope=_number(slots, "envelope") if thing == "message" else None,
         day_of=day_of,
@@ -497,6 +530,76 @@ def _day_of(slots: Slots, thing: str) -> DayOf | None:
         slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in ANSWERING}
         return "due"
     return None
+
+
+def _by_most_rules(slots: Slots) -> bool:
+    """Whether messages are compared by how many rules refused them, which is not counted."""
+    most = [one for one in slots.of("intent", "top", "bottom") if slots.asked.word(one.start - 1) in BY]
+    return any(0 <= rule.start - one.end <= 1 for one in most for rule in slots.of("subject", "rule"))
+
+
+RULES_OF = {"common": "CO"}
+"""Beginning of the codes of rules that are of no market."""
+
+
+def _take_refusing(slots: Slots, rule: Match) -> bool:
+    """Take the rules by which messages were refused; not where it is told of them what findings do not tell."""
+    behind = any(one.start > rule.end for one in slots.of_all(("type", "ebix_reason", "set", "script")))
+    if behind or len(slots.values("market")) > 1 or slots.has("not") or slots.has("severity", "warning"):
+        return False
+    slots.mark([rule])
+    slots.mark(one for one in slots.of("group", "rule") if one.end == rule.end)
+    slots.take("subject", "class")
+    slots.take("market", "common")
+    slots.take("each")
+    slots.take("times")
+    return True
+
+
+def _of_stations(slots: Slots) -> Read:
+    """The calorific values that are kept, and the stations of which they are."""
+    gas = slots.has("english", "gas") or any(one.end - one.start > 1 for one in slots.of("station"))
+    gas = gas or any("ontvangst" in slots.asked.word(one.start) for one in slots.of("station"))
+    if not (gas or slots.has("kind", "CalorificValue")) or slots.has("subject", "rule", "code", "field", "command"):
+        return None  # any other station is none of ours
+    first = slots.of("station")[0].start
+    counted = [one for one in slots.of("intent", "count", "distinct") if 0 <= first - one.end < NEAR]
+    slots.take("station")
+    count, distinct = slots.take("intent", "count"), slots.take("intent", "distinct")
+    top, bottom = bool(slots.take("intent", "top")), bool(slots.take("intent", "bottom"))
+    slots.take("intent", "list", "exists", "occurred")
+    slots.take("kind", "CalorificValue")
+    slots.take("stored")
+    slots.take("fact")
+    slots.take("thing", "message")
+    slots.take("each")
+    slots.take("times", "1")
+    slots.take("english", "retention", "gas")
+    how = "top" if top else "bottom" if bottom else "groups" if not count else "count"
+    how = "count_groups" if how == "count" and (counted or distinct) else how
+    plan = Stored(
+        thing="calorific_value", how=how, by="station", markets=_markets(slots),  # type: ignore[arg-type]
+        ranks=ranks(slots) if top or bottom else None,
+    )  # fmt: skip
+    return _dated(plan, slots)
+
+
+INVOICE_FLAGS = ("contradictory", "contested", "complete", "incomplete")
+"""What the check of grid invoices found of one."""
+
+
+def _of_invoices(slots: Slots) -> Read:
+    """What the check of grid invoices found of them: whether they contradict themselves, are contested, complete."""
+    if not slots.has("kind", "GridInvoice") or slots.has("subject", "rule", "code", "command") or slots.has("code"):
+        return None
+    flags = tuple(slots.take("checked"))
+    slots.take("kind", "GridInvoice")
+    asks = yes_no(slots) or slots.has("intent", "exists")
+    count, listed = slots.take("intent", "count"), slots.take("intent", "list", "exists", "occurred")
+    slots.take("stored")
+    slots.take("times", "1")
+    how = "count" if count else "exists" if asks and listed != ["list"] else "list"
+    return (Stored(thing="invoice", how=how, states=flags, markets=_markets(slots)),)  # type: ignore[arg-type]
 
 
 def _take_so_many(slots: Slots) -> None:
@@ -666,6 +769,7 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if (there or spread) and of_kinds and slots.has("group", "kind"):
         return "message", True
     ruled = slots.has("subject", "rule") and not slots.has("intent", "top")
+    ruled = ruled and refusing(slots) is None and not by_each_rule(slots)
     asked_for = (slots.has("intent", "state") or slots.has("english", "reference")) and bool(slots.values("kind"))
     if slots.has("unanswered") or slots.has("late"):
         return "request", False
@@ -722,7 +826,7 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
         groups = [one for one in groups if one in phrases or one == "waits_for"]
     if not spread:
         different = slots.has("intent", "distinct")
-        groups = [one for one in groups if (one in phrases or different) and one not in ("rule",)]
+        groups = [one for one in groups if (one in phrases or different) and (one != "rule" or by_each_rule(slots))]
     order = ("month", "day", "market", "state", "access_point", "type", "kind", "rule", "class", "operator",
              "waits_for", "channel", "by", "code")  # fmt: skip
     found = next((one for one in order if one in groups), None)
@@ -904,7 +1008,7 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
         and not slots.has("group", "code")
     ):
         slots.take("severity", "error")
-        named.append("rejected")
+        named += [] if denied else ["rejected"]
     if thing in TOLD and "pending" in named:
         named = [state for state in named if state != "sent"]  # what still waits to be sent
     if denied:
@@ -935,7 +1039,8 @@ def _severity(slots: Slots, how: str, by: str | None, *, every: bool) -> str | N
         named = "error" if named == "warning" else "warning"  # warnings excluded, which code is the most frequent
     if by not in ("code", "rule", "class", "message") or every:
         return named
-    return named or ("error" if how == "top" or by in ("code", "message") else None)
+    by_errors = how == "top" or by in ("code", "message") or (by == "rule" and slots.has("state", "rejected"))
+    return named or ("error" if by_errors else None)
 
 
 def _bounds(slots: Slots, by: str | None) -> tuple[int | None, int | None]:

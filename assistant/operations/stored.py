@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, Numeric, Select, Table, and_, cast, func, or_, select
 
 from assistant.operations.catalogue import rule_proof
 from assistant.operations.family import DayOf, Stored, StoreGroup, WhyMessage
+from assistant.operations.store_forms import INVOICE_FLAGS
 from assistant.operations.wording import say, thing_name
 from assistant.operations.worked import MOST_ROWS, Proof, Worked, ranked
 from assistant.operations.worked import Table as Shown
@@ -52,6 +53,7 @@ class Source(Struct, frozen=True):
       always: what always restricts.
       page: path of the console's list.
       command: the list on the command line.
+      flags: what is told of a thing beside others, in place of one state -> the condition.
     """
 
     table: Table
@@ -64,6 +66,7 @@ class Source(Struct, frozen=True):
     always: tuple[ColumnElement[bool], ...] = ()
     page: str = ""
     command: str = ""
+    flags: dict[str, ColumnElement[bool]] = {}
 
 
 def _of_messages() -> dict[str, Source]:
@@ -129,6 +132,7 @@ def _sent() -> dict[str, Source]:
 def _kept() -> dict[str, Source]:
     """What the house keeps: tickets, incidents, access points, versions of the rules."""
     e = tables.envelope.c
+    heat, check = tables.calorific_value.c, tables.invoice_check.c
     t, i, point, v = tables.ticket, tables.incident, tables.access_point, tables.rules_version
     return {
         "ticket": Source(
@@ -147,6 +151,22 @@ def _kept() -> dict[str, Source]:
         "access_point": Source(
             point, point.c.last_at, {"id": point.c.id, "market": point.c.market, "identifier": point.c.identifier},
             ("market", "identifier"), page="/access-points",
+        ),
+        "calorific_value": Source(
+            tables.calorific_value, heat.at,
+            {"market": heat.market, "station": heat.station, "name": heat.name, "month": heat.month,
+             "value": heat.value},
+            ("station", "name", "market", "month", "value"),
+        ),
+        "invoice": Source(
+            tables.invoice_check, None,
+            {name: check[name] for name in ("invoice", "market", "contradictions", "contested", "complete")},
+            ("invoice", "market", "contradictions", "contested", "complete"), INVOICE_FLAGS,
+            flags={
+                "contradictory": check.contradictions > 0, "contested": cast(check.contested, Numeric) != 0,
+                "complete": check.complete.is_(True), "incomplete": check.complete.is_(False),
+            },
+            page="/invoices", command="energycomm invoice list",
         ),
         "rules_version": Source(
             v, v.c.first_used_at, {"id": v.c.id, "version": v.c.hash, "engine": v.c.engine}, ("id", "version", "engine")
@@ -407,7 +427,8 @@ def _conditions(
             raise UserError(
                 f"{wrong[0]!r} is no state of a {plan.thing}.", f"Its states: {', '.join(source.states) or 'none'}."
             )
-        found.append(_column(source, plan, "state").in_(plan.states))
+        flags = [source.flags[state] for state in plan.states if source.flags]
+        found.append(or_(*flags) if flags else _column(source, plan, "state").in_(plan.states))
     if plan.code is not None:
         beginning = plan.code.upper()
         begun = tuple(rule.error_code for rule in catalogue.rules if rule.error_code.upper().startswith(beginning))
@@ -516,9 +537,22 @@ def _edge(
     return query.order_by(*order).limit(1), name
 
 
+MOST_STATES = 6
+"""States of a message that are named one by one, at most."""
+
+
+def _states_in_words(wanted: Sequence[str]) -> str:
+    """States as they are told: one by one, as those in which somebody has to act, or all but the others."""
+    if set(wanted) == set(STUCK):
+        return "stuck"
+    if len(wanted) <= MOST_STATES:
+        return " or ".join(wanted)
+    return f"any but {' and '.join(one for one in states.MESSAGE_STATES if one not in wanted)}"
+
+
 def _in_words(plan: Stored) -> str:
     pairs: list[tuple[str, Any]] = [
-        ("state", " or ".join(plan.states) if len(plan.states) < 7 else "stuck"),
+        ("state", _states_in_words(plan.states)),
         ("market", " or ".join(plan.markets)), ("kind", " or ".join(plan.kinds)), ("type", " or ".join(plan.types)),
         ("code", plan.code),
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),

@@ -13,7 +13,7 @@ ISSUERS = ("enedis", "atrias", "edsn", "energinet", "ebix")
 """Who issues documents: behind a word for a source they are of its name, and not the market."""
 
 SPARE = ("word", "pointed", "kept", "list", "english", "setting", "command", "scope", "fact", "ever", "until",
-         "receiver", "event")  # fmt: skip
+         "receiver", "event", "station", "checked")  # fmt: skip
 """Slots whose words may be words of rules all the same."""
 
 

@@ -264,7 +264,7 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     got.tokens = rephrased(tokens_of(left))
     _spell(got, lexicon)
     _decompose(got, lexicon)
-    phrased = _apart(_sized(matches(got.tokens), got.tokens), got.tokens)
+    phrased = _apart(_sized(_undenied(matches(got.tokens), got.tokens), got.tokens), got.tokens)
     named = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
     got.found = _unglossed(named, got.tokens)
     spoken, said = got.tokens, got.found
@@ -590,6 +590,21 @@ def _spoken(word: str) -> bool:
     """Whether a word with a hyphen is one of the language: a verb with its subject, or of the vocabulary."""
     parts = tokens_of(word)
     return not _QUESTION_WORDS.isdisjoint(parts) or bool(matches(parts))
+
+
+BEHIND_DONT = frozenset((
+    "le", "la", "les", "l", "un", "une", "aucun", "aucune", "on", "il", "elle", "ils", "elles", "je", "nous", "vous",
+    "notre", "nos", "votre", "vos", "chaque", "tous", "toutes", "certains", "certaines",
+))  # fmt: skip
+"""Words behind the French dont, which denies nothing: les enveloppes dont le traitement a échoué."""
+
+
+def _undenied(found: list[Match], tokens: list[str]) -> list[Match]:
+    """Without the don't that is no English one."""
+    return [
+        one for one in found
+        if one.slot != "not" or tokens[one.start : one.end] != ["dont"] or BEHIND_DONT.isdisjoint(tokens[one.end :][:1])
+    ]  # fmt: skip
 
 
 def _sized(found: list[Match], tokens: list[str]) -> list[Match]:

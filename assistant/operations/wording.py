@@ -250,6 +250,16 @@ WORDS: dict[str, tuple[str, str, str]] = {
         "Le message {id} n'a jamais été bloqué ; il est {state}.",
         "Bericht {id} heeft nooit vastgezeten; het is {state}.",
     ),
+    "references": (
+        "Our reference of the request is {ours}, the market's {market}.",
+        "Notre référence de la demande est {ours}, celle du marché {market}.",
+        "Onze referentie van het verzoek is {ours}, die van de markt {market}.",
+    ),
+    "no_references": (
+        "The store has no request of ours with the reference {reference}, ours or the market's.",
+        "La base n'a pas de demande à nous de référence {reference}, la nôtre ou celle du marché.",
+        "De opslag heeft geen verzoek van ons met de referentie {reference}, de onze of die van de markt.",
+    ),
     "request_state": (
         "Request {reference} is {state}{code} since {at}.",
         "La demande {reference} est {state}{code} depuis le {at}.",
@@ -380,6 +390,9 @@ THINGS: dict[str, tuple[str, str, str]] = {
     "notification": ("notification(s)", "notification(s)", "kennisgeving(en)"),
     "incident": ("incident(s)", "incident(s)", "incident(en)"),
     "access_point": ("access point(s)", "point(s)", "aansluiting(en)"),
+    "calorific_value": ("calorific value(s)", "pouvoir(s) calorifique(s)", "calorische waarde(n)"),
+    "invoice": ("invoice(s)", "facture(s)", "factuur/facturen"),
+    "station": ("station(s)", "station(s)", "station(s)"),
     "market": ("market(s)", "marché(s)", "markt(en)"),
     "type": ("type(s)", "type(s)", "type(s)"),
     "kind": ("kind(s)", "sorte(s)", "soort(en)"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Small = NDArray[np.int8]
 
-COMPARED = 30
+COMPARED = 12
 """How many of the best are compared token by token."""
 
 WEIGHT = 0.5

@@ -110,7 +110,13 @@ def test_a_fourth_set_on_the_same_documents_asks_other_things_and_each_half_has_
 
 @pytest.mark.parametrize(
     ("name", "count", "empty"),
-    [("foreign_fifth", 48, 5), ("foreign_sixth", 40, 5), ("foreign_seventh", 280, 24), ("foreign_eighth", 96, 12)],
+    [
+        ("foreign_fifth", 48, 5),
+        ("foreign_sixth", 40, 5),
+        ("foreign_seventh", 280, 24),
+        ("foreign_eighth", 96, 12),
+        ("foreign_ninth", 48, 6),
+    ],
 )
 def test_a_set_of_strangers_asks_other_things_than_all_others(name: str, count: int, empty: int) -> None:
     own = forms.read(QUESTIONS / f"{name}.jsonl", forms.TestQuestion)
@@ -127,7 +133,7 @@ def test_a_set_of_strangers_asks_other_things_than_all_others(name: str, count: 
 
 FOREIGN = (
     "foreign", "foreign_second", "foreign_third", "foreign_fourth", "foreign_fifth", "foreign_sixth", "foreign_seventh",
-    "foreign_eighth",
+    "foreign_eighth", "foreign_ninth",
 )  # fmt: skip
 
 

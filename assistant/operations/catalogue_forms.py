@@ -88,7 +88,7 @@ def _with_judging(plan: Rules) -> tuple[Rules, ...]:
     """A list of the rules on kinds of message is also given without those that judge nothing, and only say what is
     done with a verdict."""
     where = plan.where
-    decided = where.having or where.missing or where.unlike or any(getattr(where, one) for one in SAID_BY_JUDGES)
+    decided = where.having or where.missing or where.unlike or where.either or any(getattr(where, one) for one in SAID_BY_JUDGES)
     if plan.how != "list" or plan.by is not None or not where.kinds or decided:
         return (plan,)
     return plan, replace(plan, where=replace(where, having=("error_code",)))
@@ -276,7 +276,10 @@ def only_there(slots: Slots) -> Read:
             and {"n", "ne"} & set(slots.asked.tokens[max(one.start - 3, 0) : one.start])
         ]  # fmt: skip
     shared = _but_for_shared(slots)
-    denial = [one for one in slots.of_all(("not", "without", "except")) if one not in shared]
+    classes = {one.start for one in slots.of("class", "missing") if slots.has("field", "class")}
+    denial = [
+        one for one in slots.of_all(("not", "without", "except")) if one not in shared and one.start not in classes
+    ]
     denial += [*alone, *slots.of("intent", "without")]
     both = slots.has("intent", "both") or (slots.has("market", "all") and not markets)
     if both and not markets and slots.has("market", "all"):

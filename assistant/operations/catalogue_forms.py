@@ -280,7 +280,7 @@ def only_there(slots: Slots) -> Read:
     denial = [
         one for one in slots.of_all(("not", "without", "except")) if one not in shared and one.start not in classes
     ]
-    denial += [*alone, *slots.of("intent", "without")]
+    denial += [*alone, *(one for one in slots.of("intent", "without") if one.start not in classes)]
     both = slots.has("intent", "both") or (slots.has("market", "all") and not markets)
     if both and not markets and slots.has("market", "all"):
         markets = list(slots.asked.markets)

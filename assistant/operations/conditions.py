@@ -352,7 +352,8 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         slots.take("group", "code")
     nouns = [one for one in slots.of("group", "code") if _errors(slots, one)]
     if where["severity"] is None and nouns and not slots.has("severity"):
-        where["severity"] = "error"
+        unwanted = [one for one in nouns if slots.denied(one, "not", "without", "except")]
+        where["severity"] = "warning" if unwanted else "error"
         slots.mark(nouns)
     together = where["shared"] or _together(slots)
     if len({*slots.values("market")} - {"all"}) > 1 and slots.has("market", "common") and not together:
@@ -393,6 +394,8 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
 
 
 OR = frozenset(("or", "ou", "of"))
+BETWEEN_VALUES = 3
+"""Words between two values at most: E10 ou le motif E17."""
 
 
 def _alternatives(slots: Slots, slot: str) -> list[str]:
@@ -402,8 +405,8 @@ def _alternatives(slots: Slots, slot: str) -> list[str]:
     apart = [set(slots.asked.tokens[one.end : other.start]) for one, other in pairs]
     inside = {one.start for one in found}
     denied = any(one.start not in inside for one in slots.of_all(("not", "without", "except")))
-    joined = apart and not denied and len(apart[-1]) <= BESIDE and not OR.isdisjoint(apart[-1])
-    return slots.values(slot) if joined and all(len(one) <= BESIDE for one in apart) else []
+    joined = apart and not denied and not OR.isdisjoint(apart[-1])
+    return slots.values(slot) if joined and all(len(one) <= BETWEEN_VALUES for one in apart) else []
 
 
 def _errors(slots: Slots, one: Match) -> bool:

@@ -47,6 +47,8 @@ _WHICH_ONES = re.compile(
     r"(?:graag )?een (?:opsomming|lijstje?|overzicht)(?: graag)?)[ .!]*"
 )
 """Asks for the names of what was asked about: no part of its own."""
+_LEAVING = frozenset(("without", "sans", "zonder", "except", "sauf", "behalve", "only"))
+"""Begin what leaves something out."""
 _HOW_MANY_THEY = re.compile(
     r"(?i)(?:how many (?:are they|are there|is that|are those|does it have|has it)|"
     r"combien (?:sont-elles|sont-ils|y en a-t-il|en a-t-il|en a-t-elle|en compte-t-il)|"
@@ -192,10 +194,11 @@ _HEADING = re.compile(
 )
 """What the answer is wanted for, with a colon: one figure for the board: how many."""
 _FRAME = re.compile(
-    r"(?i)^(?P<before>(?:(?:just |while |when )?(?:comparing|preparing|checking|reviewing|auditing|filling in|writing)|"
-    r"in the (?:context|course|framework) of|as part of|for the purposes? of|dans le cadre d\w*|en vue d\w*|pour les besoins d\w*|"
-    r"en (?:comparant|préparant|vérifiant|relisant|rédigeant)|in het kader van|met het oog op|ten behoeve van|"
-    r"bij het (?:vergelijken|voorbereiden|nakijken|invullen))\b[^,:;?]*)[,:]\s+(?P<last>\S.*)$"
+    r"(?i)^(?:(?:just |while |when )?(?:comparing|preparing|checking|reviewing|auditing|filling in|writing)|"
+    r"in the (?:context|course|framework) of|as part of|for the purposes? of|dans le cadre d\w*|en vue d\w*|"
+    r"pour les besoins d\w*|en (?:comparant|préparant|vérifiant|relisant|rédigeant)|in het kader van|"
+    r"met het oog op|ten behoeve van|bij het (?:vergelijken|voorbereiden|nakijken|invullen))\b"
+    r"(?P<purpose>[^,:;?]*)[,:]\s+(?P<last>\S.*)$"
 )
 """What somebody is at, before the question: in the context of the internal audit, which rules ..."""
 _FRAMING = frozenset(("filler", "times", "english", "topic", "subject", "field", "list", "pointed", "kept", "setting",
@@ -278,7 +281,7 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
             short.language = asked.language
         return short
     frame = _FRAME.match(asked.text)
-    told = None if frame is None or is_none(asked) else taken(frame["before"])
+    told = None if frame is None or is_none(asked) else taken(frame["purpose"])
     if frame is not None and told is not None and {one.slot for one in told.found} <= _FRAMING:
         short = taken(frame["last"])
         if short is not None and (short.has("code") or short.has("subject", "rule")):
@@ -576,6 +579,8 @@ def parts_of(question: str, asked: Understood) -> tuple[str, ...]:
     parts = [part.strip(" ?") for part in _PARTS.split(question) if part and part.strip(" ?")]
     if len(parts) == 2 and _WHICH_ONES.fullmatch(parts[1]):
         return (question,)
+    if len(parts) == 2 and not _LEAVING.isdisjoint(rephrased(tokens_of(parts[1]))[:1]):
+        return (question,)  # which rules has Belgium? Spare me the warnings.
     if len(parts) == 2 and asked.has("intent", "top", "bottom") and _HOW_MANY_THEY.fullmatch(parts[1]):
         return (question,)  # which has the most, and how many: both are told
     together = asked.has("intent", "compare") or asked.has("same")

@@ -78,11 +78,12 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
 def _left_out(plan: Plan, asked: Understood) -> bool:
     """Whether it keeps the severity that is denied, one class where two are named, or not that none has it."""
     severity = getattr(plan, "severity", None) or getattr(getattr(plan, "where", None), "severity", None)
-    denials = [one for one in asked.found if one.slot in ("not", "without", "except")]
+    before = [one.end for one in asked.found if one.slot in ("not", "without", "except")]
+    behind = [one.start for one in asked.found if one.slot == "not"]
     denied = [
         one for one in asked.found
         if one.slot == "severity" and one.value == severity
-        and any(0 <= one.start - other.end < NEAR or 0 <= other.start - one.end <= NEAR for other in denials)
+        and (any(0 <= one.start - end < NEAR for end in before) or any(0 <= start - one.end < NEAR for start in behind))
     ]  # fmt: skip
     classes = len(asked.values("class")) > 1
     none = "none" in asked.tokens and not isinstance(plan, OnlyThere)

@@ -88,7 +88,8 @@ def _with_judging(plan: Rules) -> tuple[Rules, ...]:
     """A list of the rules on kinds of message is also given without those that judge nothing, and only say what is
     done with a verdict."""
     where = plan.where
-    decided = where.having or where.missing or where.unlike or where.either or any(getattr(where, one) for one in SAID_BY_JUDGES)
+    named = where.having or where.missing or where.unlike or where.either
+    decided = named or any(getattr(where, one) for one in SAID_BY_JUDGES)
     if plan.how != "list" or plan.by is not None or not where.kinds or decided:
         return (plan,)
     return plan, replace(plan, where=replace(where, having=("error_code",)))

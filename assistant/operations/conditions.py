@@ -8,6 +8,7 @@ the rules, or behind "with" and "without", is a condition; what is left is the h
 from __future__ import annotations
 
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -401,8 +402,7 @@ BETWEEN_VALUES = 3
 def _alternatives(slots: Slots, slot: str) -> list[str]:
     """The values of which one is enough: E49 or E51."""
     found = sorted(slots.of(slot))
-    pairs = zip(found, found[1:], strict=False)
-    apart = [set(slots.asked.tokens[one.end : other.start]) for one, other in pairs]
+    apart = [set(slots.asked.tokens[one.end : other.start]) for one, other in pairwise(found)]
     inside = {one.start for one in found}
     denied = any(one.start not in inside for one in slots.of_all(("not", "without", "except")))
     joined = apart and not denied and not OR.isdisjoint(apart[-1])
@@ -610,7 +610,8 @@ def _denied_after(slots: Slots, one: Mention) -> bool:
     """Whether something behind a mention denies it: ebIX reason missing."""
     others = [other.start for other in mentions(slots) if other.start > one.start]
     behind = [
-        other for other in slots.of("without")
+        other
+        for other in slots.of("without")
         if 0 <= other.start - one.end < BESIDE and not any(0 <= at - other.end < BESIDE for at in others)
     ]  # error codes without an ebIX reason: what follows is lacking
     behind += [

@@ -628,6 +628,6 @@ def share(first: Understood, second: Understood) -> None:
 
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
-    message, request_life, point_life, same_as, compare, documents, changes, codes, alarm, option, setting, command, how_to_set,
-    word, code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
+    message, request_life, point_life, same_as, compare, documents, changes, codes, alarm, option, setting, command,
+    how_to_set, word, code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
 )  # fmt: skip

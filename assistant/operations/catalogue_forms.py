@@ -66,6 +66,9 @@ def rules(slots: Slots) -> Read:
     if head is not None and head.each and head.attribute == "market" and slots.has("market", "all"):
         whole = not slots.has("group", "market") and not slots.has("intent", "count", "top", "bottom")
         head = None if whole else head  # rules of every market
+    if head is not None and head.attribute == "repair" and where.repair and not head.each:
+        slots.used |= set(range(head.start, head.end))
+        head = None  # what a script that is named mends are its rules
     if head is not None and described(slots, head, at):
         return None
     if at is None and where == RuleFilter() and (head is None or _blaming(slots, head)):

@@ -196,7 +196,9 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         return None
     dated = bool(slots.take("dated"))
     counted = count and not slots.has("topic")  # how many there are: other words tell of no code
-    words = _labelled(slots) if slots.has("topic") else () if counted else _told(slots)
+    days_named = {one.start for one in slots.of("days")}
+    about = [one for one in slots.of("topic") if one.end not in days_named]  # on a day is about nothing
+    words = _labelled(slots) if about else () if counted else _told(slots)
     words = (*words, among) if words and among else words
     return (
         CodeLists(

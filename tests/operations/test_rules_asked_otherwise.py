@@ -88,6 +88,7 @@ def test_two_rules_of_which_it_is_asked_whether_they_share_something_are_compare
         ("Pendant combien de jours le portail P4 garde-t-il les relevés journaliers ?", "forty"),
         ("Above how many kVA is a subscribed power wrong for segment C5?", "36"),
         ("How many days ahead may a change of access be asked in Belgium?", "183"),
+        ("How many digits does a French postal code have?", "five digits"),
     ],
 )
 def test_the_number_that_a_rule_allows_stands_in_its_sentence(values: Values, question: str, number: str) -> None:

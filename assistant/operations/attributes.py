@@ -115,6 +115,7 @@ def _named(rule: Rule, where: RuleFilter) -> bool:
         all(value is None or is_one(rule, attribute, value) for attribute, value in wanted)
         and all(values(rule, attribute) for attribute in where.having)
         and all((applicable(rule, one) or one in _TOLD) and not values(rule, one) for one in where.missing)
+        and (not where.either or any(is_one(rule, one.attribute, one.value) for one in where.either))
         and all(applicable(rule, one.attribute) and not is_one(rule, one.attribute, one.value) for one in where.unlike)
     )
 

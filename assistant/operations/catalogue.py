@@ -42,6 +42,15 @@ def matching(catalogue: Catalogue, where: RuleFilter, texts: Texts | None = None
     Words that no title and no sentence has are looked for in the rules' names and comments.
     """
     known = texts or {}
+    if where.same is not None:
+        named = {one.upper() for one in where.to}
+        models = [rule for rule in catalogue.rules if {rule.error_code.upper(), rule.code.upper()} & named]
+        wanted = {value for rule in models for value in values(rule, where.same)}
+        rest = replace(where, same=None, to=())
+        return [
+            rule for rule in matching(catalogue, rest, texts)
+            if rule not in models and wanted.intersection(values(rule, where.same))
+        ]  # fmt: skip
     found = [rule for rule in catalogue.rules if matches(rule, where, known)]
     if where.words and not found:
         rest = replace(where, words=())
@@ -74,6 +83,8 @@ def where_in_words(where: RuleFilter, language: str) -> str:
         ("with", " and ".join(where.having)),
         ("without", " and ".join(where.missing)),
         ("not", "; ".join(f"{one.attribute} {one.value}" for one in where.unlike)),
+        ("one of", "; ".join(f"{one.attribute} {one.value}" for one in where.either)),
+        (f"same {where.same} as", " or ".join(where.to)),
         ("in force on", where.on),
         ("not in force on", where.off),
         ("begins on or after", where.since),

@@ -66,6 +66,9 @@ def rules(slots: Slots) -> Read:
     if head is not None and head.each and head.attribute == "market" and slots.has("market", "all"):
         whole = not slots.has("group", "market") and not slots.has("intent", "count", "top", "bottom")
         head = None if whole else head  # rules of every market
+    if head is not None and head.attribute == "repair" and where.repair and not head.each:
+        slots.used |= set(range(head.start, head.end))
+        head = None  # what a script that is named mends are its rules
     if head is not None and described(slots, head, at):
         return None
     if at is None and where == RuleFilter() and (head is None or _blaming(slots, head)):
@@ -88,7 +91,8 @@ def _with_judging(plan: Rules) -> tuple[Rules, ...]:
     """A list of the rules on kinds of message is also given without those that judge nothing, and only say what is
     done with a verdict."""
     where = plan.where
-    decided = where.having or where.missing or where.unlike or any(getattr(where, one) for one in SAID_BY_JUDGES)
+    named = where.having or where.missing or where.unlike or where.either
+    decided = named or any(getattr(where, one) for one in SAID_BY_JUDGES)
     if plan.how != "list" or plan.by is not None or not where.kinds or decided:
         return (plan,)
     return plan, replace(plan, where=replace(where, having=("error_code",)))
@@ -276,8 +280,11 @@ def only_there(slots: Slots) -> Read:
             and {"n", "ne"} & set(slots.asked.tokens[max(one.start - 3, 0) : one.start])
         ]  # fmt: skip
     shared = _but_for_shared(slots)
-    denial = [one for one in slots.of_all(("not", "without", "except")) if one not in shared]
-    denial += [*alone, *slots.of("intent", "without")]
+    classes = {one.start for one in slots.of("class", "missing") if slots.has("field", "class")}
+    denial = [
+        one for one in slots.of_all(("not", "without", "except")) if one not in shared and one.start not in classes
+    ]
+    denial += [*alone, *(one for one in slots.of("intent", "without") if one.start not in classes)]
     both = slots.has("intent", "both") or (slots.has("market", "all") and not markets)
     if both and not markets and slots.has("market", "all"):
         markets = list(slots.asked.markets)

@@ -56,8 +56,19 @@ def _wanted(entry: CodeEntry, plan: CodeLists) -> bool:
         and (plan.since is None or (entry.since is not None and entry.since >= plan.since))
         and (plan.until is None or (entry.since is not None and entry.since < plan.until))
         and (not plan.dated or bool(_days(entry)))
-        and (not plan.words or any(contains(label, plan.words) for label in entry.labels.values()))
+        and (not plan.words or _tells(entry, plan.words))
     )
+
+
+SHORTEST_BEGINNING = 3
+"""Letters of the beginning of a code that codes are looked for by."""
+
+
+def _tells(entry: CodeEntry, words: Sequence[str]) -> bool:
+    """Whether a code means something in these words, or begins with one of them: the options BTINF."""
+    low = entry.code.lower()
+    rest = [one for one in words if not (len(one) >= SHORTEST_BEGINNING and low.startswith(one.lower()))]
+    return not rest or any(contains(label, rest) for label in entry.labels.values())
 
 
 def _in_words(plan: CodeLists) -> str:

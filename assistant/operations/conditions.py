@@ -8,6 +8,7 @@ the rules, or behind "with" and "without", is a condition; what is left is the h
 from __future__ import annotations
 
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -352,7 +353,8 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         slots.take("group", "code")
     nouns = [one for one in slots.of("group", "code") if _errors(slots, one)]
     if where["severity"] is None and nouns and not slots.has("severity"):
-        where["severity"] = "error"
+        unwanted = [one for one in nouns if slots.denied(one, "not", "without", "except")]
+        where["severity"] = "warning" if unwanted else "error"
         slots.mark(nouns)
     together = where["shared"] or _together(slots)
     if len({*slots.values("market")} - {"all"}) > 1 and slots.has("market", "common") and not together:
@@ -374,6 +376,11 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
         one = next((match for match in slots.of(slot) if _counts_as(slots, match)), None)
         if one is None:
             continue
+        several = _alternatives(slots, slot) if attribute in ("ebix", "class") else []
+        if several:
+            where["either"] = tuple(Unlike(attribute=attribute, value=value) for value in several)  # type: ignore[arg-type]
+            slots.take(slot)
+            continue
         if deny and attribute and slots.denied(one, "not"):
             where["unlike"] += (Unlike(attribute=attribute, value=one.value),)
         else:
@@ -385,6 +392,21 @@ def _take_values(slots: Slots, where: dict[str, Any], *, deny: bool) -> None:
     slots.mark(one for one in slots.of("field", "reads") if slots.asked.word(one.start) not in ("facts", "faits"))
     if not slots.has("state") or where["kinds"] or where["markets"]:
         slots.take("thing", "message")
+
+
+OR = frozenset(("or", "ou", "of"))
+BETWEEN_VALUES = 3
+"""Words between two values at most: E10 ou le motif E17."""
+
+
+def _alternatives(slots: Slots, slot: str) -> list[str]:
+    """The values of which one is enough: E49 or E51."""
+    found = sorted(slots.of(slot))
+    apart = [set(slots.asked.tokens[one.end : other.start]) for one, other in pairwise(found)]
+    inside = {one.start for one in found}
+    denied = any(one.start not in inside for one in slots.of_all(("not", "without", "except")))
+    joined = apart and not denied and not OR.isdisjoint(apart[-1])
+    return slots.values(slot) if joined and all(len(one) <= BETWEEN_VALUES for one in apart) else []
 
 
 def _errors(slots: Slots, one: Match) -> bool:
@@ -586,7 +608,12 @@ def _no(slots: Slots, one: Mention) -> bool:
 
 def _denied_after(slots: Slots, one: Mention) -> bool:
     """Whether something behind a mention denies it: ebIX reason missing."""
-    behind = [other for other in slots.of("without") if 0 <= other.start - one.end < BESIDE]
+    others = [other.start for other in mentions(slots) if other.start > one.start]
+    behind = [
+        other
+        for other in slots.of("without")
+        if 0 <= other.start - one.end < BESIDE and not any(0 <= at - other.end < BESIDE for at in others)
+    ]  # error codes without an ebIX reason: what follows is lacking
     behind += [
         other for other in slots.of("not")
         if other.start == one.end and slots.asked.word(other.start) in ("nobody", "personne", "niemand", "no")

@@ -87,6 +87,8 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
       source: whose source has these words.
       having, missing: that have all of these attributes, or lack all of these.
       unlike: whose attribute is none of these.
+      either: whose attribute is one of these.
+      same, to: that have the same of this attribute as one of these rules, which are left out.
       on, off: in force, or not in force, on this day.
       since, until: whose validity begins on a day from `since` to before `until`.
       changes: whose validity begins or ends; those that always hold are left out.
@@ -116,6 +118,9 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     having: tuple[Attribute, ...] = ()
     missing: tuple[Attribute, ...] = ()
     unlike: tuple[Unlike, ...] = ()
+    either: tuple[Unlike, ...] = ()
+    same: Attribute | None = None
+    to: tuple[Text, ...] = ()
     on: date | None = None
     off: date | None = None
     since: date | None = None

@@ -28,7 +28,7 @@ from assistant.operations.manual_forms import (
 )
 from assistant.operations.paraphrases import rephrased
 from assistant.operations.plaintext import plain
-from assistant.operations.rule_forms import changes, compare, one_rule
+from assistant.operations.rule_forms import changes, compare, one_rule, same_as
 from assistant.operations.slots import TOLD_BY, WHO, Asking, Read, Slots
 from assistant.operations.store_forms import message, point_life, request_life, stored, versions
 from assistant.operations.understanding import Understood
@@ -47,6 +47,13 @@ _WHICH_ONES = re.compile(
     r"(?:graag )?een (?:opsomming|lijstje?|overzicht)(?: graag)?)[ .!]*"
 )
 """Asks for the names of what was asked about: no part of its own."""
+_LEAVING = frozenset(("without", "sans", "zonder", "except", "sauf", "behalve", "only"))
+"""Begin what leaves something out."""
+_HOW_MANY_THEY = re.compile(
+    r"(?i)(?:how many (?:are they|are there|is that|are those|does it have|has it)|"
+    r"combien (?:sont-elles|sont-ils|y en a-t-il|en a-t-il|en a-t-elle|en compte-t-il)|"
+    r"hoeveel (?:zijn (?:dat|het|er|ze)(?: er)?|heeft (?:die|dat|het|ze) er|telt (?:die|dat|het|ze) er))[ .!]*"
+)
 _JOINED = re.compile(r"(?i)\s+(?:and|et|en)\s+")
 
 
@@ -145,9 +152,9 @@ _WILL = re.compile(
 """The French future before its subject: recevrons-nous."""
 
 
-_EXACT = ("code", "message", "point", "envelope", "request", "reference", "gateway", "ebix_reason")
+_EXACT = ("code", "message", "point", "envelope", "request", "reference", "gateway", "ebix_reason", "script")
 """Slots of names that tell one thing of many: what else a statement says of it restricts nothing."""
-_OF_ONE = tuple(slot for slot in _EXACT if slot != "ebix_reason")
+_OF_ONE = tuple(slot for slot in _EXACT if slot not in ("ebix_reason", "script"))
 """Those of them that need nothing else to be known by."""
 _RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "class", "direction", "number", "not",
                 "without", "except", "only", "than")  # fmt: skip
@@ -155,7 +162,8 @@ _RESTRICTING = ("days", "kind", "type", "set", "stage", "state", "severity", "cl
 _LEAD = re.compile(
     r"(?i)^(?P<before>\S.*?)[\s:,;–-]+(?P<last>"
     r"(?:(?:on|in|at|under|with|à|dans|sur|sous|avec|op|met|onder|uit) )?(?:which|what|how \w+|why|"
-    r"since when|whether|quel|quels|quelle|quelles|combien|pourquoi|depuis quand|"
+    r"since when|whether|quel|quels|quelle|quelles|combien|pourquoi|depuis quand|qu'est-ce|"
+    r"(?:que |qu')(?:demande|exige|dit|veut dire|signifie|impose|prescrit|vérifie|contrôle)|"
     r"hoeveel|welke?|waarom|sinds wanneer)\b.*)$"
 )
 """What is told before the question word of the same sentence."""
@@ -170,7 +178,8 @@ _BRACKETED = re.compile(r"(?i)^(?:if|when|where|si|lorsqu|quand|als|wanneer|indi
 """What a rule says, with its code in brackets: if a point has not fourteen digits (FR-P01)."""
 _COLON = re.compile(
     r"(?i)^(?P<before>[^:;]+?)(?:\s*[:;–]|\s+-)\s+(?P<last>(?:(?:is|are|do|does|did|has|have|was|were|est|ont|"
-    r"sont|a|heeft|hebben|zijn|geldt|gelden|gold|golden)\b|\S+ (?:est|était)-elle\b).*)$"
+    r"sont|a|heeft|hebben|zijn|geldt|gelden|gold|golden)\b|(?:the |la |le |de |het )?(?:same|même|zelfde|dezelfde|"
+    r"hetzelfde)\b|(?:(?:la|cette) )?(?:règle )?\S+ (?:\S*[^\W\d]'\s?)?\w+-(?:t-)?elle\b).*)$"
 )
 """What is told of things that are named, before a question to be answered by yes or no."""
 _GIVEN = re.compile(
@@ -184,6 +193,16 @@ _HEADING = re.compile(
     r"mijn|onze?)\s+(?P<purpose>[^:?]+)):\s+(?P<last>\S.*)$"
 )
 """What the answer is wanted for, with a colon: one figure for the board: how many."""
+_FRAME = re.compile(
+    r"(?i)^(?:(?:just |while |when )?(?:comparing|preparing|checking|reviewing|auditing|filling in|writing)|"
+    r"in the (?:context|course|framework) of|as part of|for the purposes? of|dans le cadre d\w*|en vue d\w*|"
+    r"pour les besoins d\w*|en (?:comparant|préparant|vérifiant|relisant|rédigeant)|in het kader van|"
+    r"met het oog op|ten behoeve van|bij het (?:vergelijken|voorbereiden|nakijken|invullen))\b"
+    r"(?P<purpose>[^,:;?]*)[,:]\s+(?P<last>\S.*)$"
+)
+"""What somebody is at, before the question: in the context of the internal audit, which rules ..."""
+_FRAMING = frozenset(("filler", "times", "english", "topic", "subject", "field", "list", "pointed", "kept", "setting",
+                      "intent", "word"))  # fmt: skip
 _IDLE = frozenset(("filler", "intent", "times"))
 """Slots of words that name nothing that a question may be about."""
 _LABEL = re.compile(r"^(?P<label>[^\W\d_][^:?!.;,§]{2,40}):\s+(?P<last>\S.*)$")
@@ -261,6 +280,12 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
         if short is not None:
             short.language = asked.language
         return short
+    frame = _FRAME.match(asked.text)
+    told = None if frame is None or is_none(asked) else taken(frame["purpose"])
+    if frame is not None and told is not None and {one.slot for one in told.found} <= _FRAMING:
+        short = taken(frame["last"])
+        if short is not None and (short.has("code") or short.has("subject", "rule")):
+            return short
     text = wished(_TAIL.sub("", asked.text), taken)
     before, last = _split(text, taken)
     if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
@@ -554,6 +579,10 @@ def parts_of(question: str, asked: Understood) -> tuple[str, ...]:
     parts = [part.strip(" ?") for part in _PARTS.split(question) if part and part.strip(" ?")]
     if len(parts) == 2 and _WHICH_ONES.fullmatch(parts[1]):
         return (question,)
+    if len(parts) == 2 and not _LEAVING.isdisjoint(rephrased(tokens_of(parts[1]))[:1]):
+        return (question,)  # which rules has Belgium? Spare me the warnings.
+    if len(parts) == 2 and asked.has("intent", "top", "bottom") and _HOW_MANY_THEY.fullmatch(parts[1]):
+        return (question,)  # which has the most, and how many: both are told
     together = asked.has("intent", "compare") or asked.has("same")
     if len(parts) == 1 and len(asked.values("code")) == 2 and not together:
         halves = _JOINED.split(parts[0])
@@ -599,6 +628,6 @@ def share(first: Understood, second: Understood) -> None:
 
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
-    message, request_life, point_life, compare, documents, changes, codes, alarm, option, setting, command, how_to_set,
-    word, code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
+    message, request_life, point_life, same_as, compare, documents, changes, codes, alarm, option, setting, command,
+    how_to_set, word, code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
 )  # fmt: skip

@@ -24,6 +24,7 @@ from assistant.operations.likeness import Guess, Likeness
 from assistant.operations.plaintext import contains
 from assistant.operations.rule_forms import near
 from assistant.operations.rulebook import read_rulebook, read_whole, rule_files
+from assistant.operations.sentences import said_number
 from assistant.operations.slots import Asking, Read
 from assistant.operations.table_forms import in_tables
 from assistant.operations.understanding import Lexicon, Understood, lexicon_of, said, understand
@@ -314,6 +315,7 @@ class House:
             further = list(grammar.readings(asked, today))[1:]
             yield from (read for read in further if isinstance(read, tuple))
         yield self._in_tables(asked)
+        yield self._in_sentences(asked)
         for short in self._inquiries(asked, markets):
             if grammar.is_none(short):
                 return
@@ -326,6 +328,13 @@ class House:
             return ()
         return next(((plan,) for plan in in_tables(asked) if self._table_answer(plan, asked.language)), ())
 
+    def _in_sentences(self, asked: Understood) -> tuple[Plan, ...]:
+        """The rules whose sentence names the number that is asked for."""
+        if grammar.is_none(asked):
+            return ()
+        texts = translations(self.config.rules_folder) if asked.language != "en" else {}
+        return said_number(asked, self._rules().catalogue.rules, texts)
+
     def _table_answer(self, plan: family.Tables, language: str) -> Worked | None:
         return tables.table_answer(tables.rows(self.docs, self._kept), plan, language)
 
@@ -337,7 +346,7 @@ class House:
             return {"named": {}, "plans": [], "to": "passages"}
         like = ""
         if read is None:
-            read = self._in_tables(asked)
+            read = self._in_tables(asked) or self._in_sentences(asked)
             guess = None if read else self._guessed(asked)
             if guess is not None:
                 read, like = guess.plans, guess.like

@@ -24,7 +24,7 @@ from assistant.operations.family import (
     Stored,
     Thing,
 )
-from assistant.operations.slots import Slots
+from assistant.operations.slots import NEAR, Slots
 from assistant.operations.understanding import Understood
 from assistant.operations.vocabulary import Match
 
@@ -60,6 +60,8 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
         return True
     if tells_of_rules(asked, plan.by if isinstance(plan, Rules) else None):
         return True
+    if _left_out(plan, asked):
+        return True
     told = repr(plan)
     if any(one.value not in told for one in asked.found if one.slot in _SPELT and asked.word(one.start)[:1] == "§"):
         return True
@@ -71,6 +73,21 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
     if two and dated:
         return True  # on the one day and on the other
     return _of_another(plan, asked) or _of_another_size(plan, asked, today) or _unrestricted(plan, asked)
+
+
+def _left_out(plan: Plan, asked: Understood) -> bool:
+    """Whether it keeps the severity that is denied, one class where two are named, or not that none has it."""
+    severity = getattr(plan, "severity", None) or getattr(getattr(plan, "where", None), "severity", None)
+    before = [one.end for one in asked.found if one.slot in ("not", "without", "except")]
+    behind = [one.start for one in asked.found if one.slot == "not"]
+    denied = [
+        one for one in asked.found
+        if one.slot == "severity" and one.value == severity
+        and (any(0 <= one.start - end < NEAR for end in before) or any(0 <= start - one.end < NEAR for start in behind))
+    ]  # fmt: skip
+    classes = len(asked.values("class")) > 1
+    none = "none" in asked.tokens and not isinstance(plan, OnlyThere)
+    return bool(denied) or none or (classes and isinstance(plan, Rules) and not plan.where.unlike)
 
 
 def _of_another(plan: Plan, asked: Understood) -> bool:

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from msgspec.structs import replace
 
-from assistant.operations.conditions import as_of, bounds, ending, markets_of, mentions, of_several
+from assistant.operations.conditions import WHICH, as_of, bounds, ending, markets_of, mentions, of_several
 from assistant.operations.days import Days
 from assistant.operations.family import CodeLists
 from assistant.operations.slots import Asking, Read, Slots, yes_no
@@ -179,7 +179,7 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         place for place in slots.left()
         if (token := slots.asked.tokens[place]) in capitals or any(letter.isdigit() for letter in token)
     ]  # fmt: skip
-    asks = yes_no(slots) or slots.has("intent", "exists")
+    asks = (yes_no(slots) or slots.has("intent", "exists")) and slots.asked.word(0) not in WHICH
     among = listed if listed and listed.isdigit() and slots.left() and not _called(slots, listed, name) else None
     listed = None if among else listed  # a number among words of the meaning: low voltage up to 36 kVA
     called = [place for place in stranger if slots.asked.word(place - 1) in ("code", "codes")]
@@ -196,7 +196,9 @@ def _of_list(slots: Slots, name: str, listed: str | None, markets: tuple[str, ..
         return None
     dated = bool(slots.take("dated"))
     counted = count and not slots.has("topic")  # how many there are: other words tell of no code
-    words = _labelled(slots) if slots.has("topic") else () if counted else _told(slots)
+    days_named = {one.start for one in slots.of("days")}
+    about = [one for one in slots.of("topic") if one.end not in days_named]  # on a day is about nothing
+    words = _labelled(slots) if about else () if counted else _told(slots)
     words = (*words, among) if words and among else words
     return (
         CodeLists(

@@ -5,7 +5,16 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from assistant.operations.conditions import CLASS_NOUNS, markets_of
-from assistant.operations.family import FIELDS, CompareRules, Field, RuleChanges, RuleField, RuleFilter, Rules
+from assistant.operations.family import (
+    FIELDS,
+    Attribute,
+    CompareRules,
+    Field,
+    RuleChanges,
+    RuleField,
+    RuleFilter,
+    Rules,
+)
 from assistant.operations.slots import WHO, Read, Slots, yes_no
 from assistant.operations.vocabulary import Match
 
@@ -64,6 +73,35 @@ def compare(slots: Slots) -> Read:
     slots.take("group", "code")
     slots.take("field", "sentence")
     return (CompareRules(one=codes[0], other=codes[1]),)
+
+
+SHARING: dict[str, Attribute] = {
+    "title": "title", "ebix": "ebix", "class": "class", "source": "source", "set": "set", "repair": "repair",
+    "field": "field", "market_code": "market_code", "severity": "severity", "file": "file",
+}  # fmt: skip
+"""Fields of a rule by which others like it are found."""
+ANOTHER = frozenset(("other", "another", "autre", "autres", "andere", "ander"))
+
+
+def same_as(slots: Slots) -> Read:
+    """Rules that have something in common with one that is named: which Danish rule has the same title as FR-P02."""
+    same, codes, named = slots.of("same"), slots.of("code"), slots.of("subject", "rule")
+    fields = list(dict.fromkeys(SHARING[one] for one in slots.values("field") if one in SHARING))
+    if not (same and codes and named and len(fields) == 1) or slots.has("unknown_code"):
+        return None
+    if not named[0].start < same[0].start < min(one.start for one in codes):
+        return None
+    slots.take("code")
+    slots.take("same")
+    slots.take("field")
+    slots.take("subject")
+    slots.mark(one for one in slots.of("not") if slots.asked.word(one.start) in ANOTHER)
+    slots.used |= {place for place, token in enumerate(slots.asked.tokens) if token in ANOTHER}
+    count, exists = slots.take("intent", "count"), slots.take("intent", "exists")
+    listed = slots.take("intent", "list")
+    how = "count" if count else "exists" if (exists or yes_no(slots)) and not listed else "list"
+    where = RuleFilter(markets=markets_of(slots), same=fields[0], to=tuple(one.value for one in codes))
+    return (Rules(where=where, how=how),)  # type: ignore[arg-type]
 
 
 COMMON = frozenset(("common", "share", "shared", "commun", "partagent", "gemeen", "delen", "gedeeld"))
@@ -259,6 +297,8 @@ def _equal(slots: Slots, code: str) -> Read:
     """Whether the severity or class of a rule is one, or whether it has a script or an ebIX reason."""
     severities, classes = slots.values("severity"), slots.values("class")
     if len(severities) == 1 and not classes and not slots.has("field", "severity"):
+        if slots.asked.word(0) not in PAST and not slots.asked.days.known:
+            slots.take("thing", "message")  # does it reject a message; whether it has rejected one is in the store
         slots.take("severity")
         slots.take("only")
         slots.take("intent", "exists")

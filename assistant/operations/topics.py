@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from assistant.operations.slots import TOLD_BY, Slots
 from assistant.operations.understanding import TELLING
 from assistant.operations.vocabulary import tokens_of
@@ -11,6 +13,9 @@ MOST_WORDS = 3
 
 ISSUERS = ("enedis", "atrias", "edsn", "energinet", "ebix")
 """Who issues documents: behind a word for a source they are of its name, and not the market."""
+
+_GLOSSED = re.compile(r"(?P<word>[^\W\d]+)\s+\(\W*[^\W\d]+\W*\)")
+"""A word that another one in brackets says as the source has it: een aanname ('Assumption')."""
 
 SPARE = ("word", "pointed", "kept", "list", "english", "setting", "command", "scope", "fact", "ever", "until",
          "receiver", "event", "station", "checked")  # fmt: skip
@@ -46,6 +51,9 @@ def source_of(slots: Slots, rule: int | None) -> str | None:
         and (token in ISSUERS or (place in asked and place not in others) or place in names)
         and (place > first or place in asked - others)
     ]  # fmt: skip
+    glossed = {token for one in _GLOSSED.finditer(slots.asked.text) for token in tokens_of(one["word"])}
+    words = [place for place in words if tokens[place] not in glossed] if glossed else words
+    slots.used |= {place for place, token in enumerate(tokens) if token in glossed and place > first}
     begun = min((one.start for one in slots.of("intent", "list", "count") if one.start < rule), default=0)
     if any(place > first for place in words):
         words = [place for place in words if place >= begun]  # what stands before "which rules" is of no source

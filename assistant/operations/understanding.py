@@ -263,6 +263,8 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     got.days, left = days_of(left, periods[0] if periods else None, today, day_first=day_first)
     got.tokens = rephrased(tokens_of(left))
     _spell(got, lexicon)
+    if got.corrected:
+        got.tokens = rephrased(got.tokens)
     _decompose(got, lexicon)
     phrased = _apart(_sized(_undenied(matches(got.tokens), got.tokens), got.tokens), got.tokens)
     named = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
@@ -284,14 +286,15 @@ def _spell(got: Understood, lexicon: Lexicon) -> None:
         if place in known or token in _QUESTION_WORDS or token in named:
             continue
         word = meant(token)
-        if word not in (None, token) and token not in lexicon.spoken() and _tells(str(word)):
+        if word not in (None, token) and token not in lexicon.spoken() and _tells(str(word), token):
             got.corrected[token] = word
             got.tokens[place] = word
 
 
-def _tells(word: str) -> bool:
-    """Whether a word tells something: what nothing knows is not read as one that is left out."""
-    return any(one.slot != "filler" for one in matches([word]))
+def _tells(word: str, token: str) -> bool:
+    """Whether a word tells something, or has the letters of what was written in another order: else what nothing knows
+    is not read as one that is left out."""
+    return sorted(word) == sorted(token) or any(one.slot != "filler" for one in matches([word]))
 
 
 SHORTEST_PART = 4
@@ -449,6 +452,11 @@ def _unglossed(found: list[Match], tokens: list[str]) -> list[Match]:
     heads = {place for one in asking for place in range(one.start, one.end)}
     told: set[int] = set()
     for end in {one.start for one in found if one.slot == "gloss"}:
+        glosses = {one.value for one in found if one.slot == "gloss" and one.start == end}
+        same = [one for one in found if one.end == end and one.value in glosses]
+        if same:  # refuse a curve (MeasureSeries): the curve is what it names, and nothing before it
+            told |= {place for one in same for place in range(one.start, one.end)}
+            continue
         within = {p for one in found if one.end == end and one.slot not in HEADS for p in range(one.start, end)}
         for place in range(end - 1, max(end - 1 - LONGEST_GLOSSED, -1), -1):
             small = tokens[place] not in JOINING and is_question_word(tokens[place])

@@ -23,6 +23,7 @@ from assistant.operations.family import (
     Rules,
     Stored,
     Thing,
+    WhyMessage,
 )
 from assistant.operations.slots import Slots
 from assistant.operations.understanding import Understood
@@ -37,6 +38,8 @@ _SPELT = ("kind", "type", "listed")
 """Slots of names that are recognised by their form."""
 _RESTRICTING = ("direction", "severity", "class", "state")
 """Slots of what restricts: a reading has it, or has another name of the same words."""
+EITHER = frozenset(("or", "ou", "of"))
+"""Words between two states of which one is enough."""
 _THINGS = frozenset(get_args(Thing)) - {"message", "finding", "freed", "envelope", "access_point"}
 """Things that are no other thing: an incident is no finding."""
 
@@ -60,6 +63,9 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
         return True
     if tells_of_rules(asked, plan.by if isinstance(plan, Rules) else None):
         return True
+    denied = asked.has("severity") and asked.has("except", "yes")
+    if isinstance(plan, WhyMessage) and denied and plan.severity is None:
+        return True  # its codes but for those that only warn
     told = repr(plan)
     if any(one.value not in told for one in asked.found if one.slot in _SPELT and asked.word(one.start)[:1] == "§"):
         return True
@@ -107,9 +113,12 @@ def _unrestricted(plan: Plan, asked: Understood) -> bool:
     if isinstance(plan, Stored):
         if denied and not (len(plan.states) > 1 or len(plan.markets) > 1 or plan.lacking):
             return True
-        before = {place for one in asked.found if one.slot == "not" for place in (one.end, one.end + 1)}
-        if any(one.slot == "state" and one.start in before and plan.states == (one.value,) for one in asked.found):
+        denials = [one for one in asked.found if one.slot in ("not", "except")]
+        before = {place for one in denials for place in (one.end, one.end + 1)}
+        if any(one.slot == "state" and one.start in before and one.value in plan.states for one in asked.found):
             return True  # what is not rejected is no rejected message
+        if {"quarantined", "accepted"} <= set(plan.states) and not EITHER & set(asked.tokens):
+            return True  # waited and is accepted now: no message is in both states
         if (plan.by is not None and plan.how != "list") or plan.thing == "freed":
             return False  # the most frequent of what was rejected
     told = set(_values(msgspec.to_builtins(plan)))

@@ -15,6 +15,8 @@ PLURALS = frozenset(
 )
 
 PROGRAM = "energycomm"
+ITSELF = frozenset(("program", "programme", "programma", "software", "logiciel", "application", "applicatie"))
+"""What people call it of which a setting is asked for."""
 TAKEN = frozenset((PROGRAM, "take", "takes", "accept", "accepts", "support", "supports", "know", "knows", "kent"))
 """Words that say that a command has an option."""
 
@@ -81,7 +83,8 @@ ENDED = frozenset((
     "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
     "beeindigd", "eindigde", "stopte", "back", "came", "returned", "gave", "revenue", "revenu", "rendu", "renvoye",
     "terug", "kwam", "gaf", "arretee", "arrete", "died", "crashed", "bailed", "plante", "plantee", "gecrasht",
-    "crashte",
+    "crashte", "viel", "stil", "stilgevallen", "uitgevallen", "tombe", "fell", "over", "number", "nombre", "chiffre", "numero", "getal", "cijfer",
+    "nummer",
 ))  # fmt: skip
 """Words for what ends with an exit code, and that it did."""
 
@@ -107,6 +110,10 @@ def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
     left = [place for place in slots.left() if tokens[place] not in TELLING and place not in sizes]
     told = {p for one in slots.of("state") for p in range(one.start, one.end)} if what == "command" else set()
     told -= {p for one in slots.of("thing") for p in range(one.start, one.end)}
+    if what == "setting":
+        bounded = slots.has("amount") or slots.has("english", "tolerance")  # how many are admitted at most
+        told |= {one.start for one in slots.of("state", "accepted") if bounded}
+        told |= {place for place, token in enumerate(tokens) if token in ITSELF}
     left = [place for place in left if place not in told] or left  # which state of things it lists is an option
     translated = _english(slots)
     asked = [one for one in slots.of("subject") if one.value != "list"]
@@ -260,10 +267,13 @@ def option(slots: Slots) -> Read:
     slots.take("field", "sentence")
     if slots.take("intent", "count"):
         return (Manual(what="option", how="count", section=section),)
-    words = [
-        token for place, token in enumerate(slots.asked.tokens)
-        if place not in slots.used and len(token) > 1 and not is_question_word(token) and token not in TAKEN | TELLING
+    translated = _english(slots)
+    told = [
+        translated.get(place, token) for place, token in enumerate(slots.asked.tokens)
+        if place not in slots.used and len(token) > 1 and token not in TAKEN | TELLING
+        and (place in translated or not is_question_word(token))
     ]  # fmt: skip
+    words = list(filter(None, told))
     slots.used |= set(slots.left())
     if not words:
         return (Manual(what="option", how="list", section=section),)

@@ -274,7 +274,7 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     if not before:
         return taken(last)
     told, question = taken(" ".join(before)), taken(last)
-    if told is None or question is None or (_of_pages(question) and _asks_for_all(question)):
+    if told is None or question is None or _asks_for_all(question):
         return None  # what that setting is called: the statement says which
     if told.days.day is not None and question.has("code") and _THAT_DAY.search(last):
         return taken(_THAT_DAY.sub(f"on {told.days.day}", last))
@@ -462,7 +462,9 @@ def _of_pages(question: Understood) -> bool:
 
 
 def _asks_for_all(question: Understood) -> bool:
-    """Whether it says nothing of the setting or command that it asks for."""
+    """Whether it asks for a setting, a command or an exit code, and says nothing of it."""
+    if not question.has("subject", "setting", "command", "exit"):
+        return False
     asking = {place for one in question.found if one.slot in ("intent", "subject", "field")
               for place in range(one.start, one.end)}  # fmt: skip
     return not question.telling() - asking

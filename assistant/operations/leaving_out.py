@@ -40,6 +40,8 @@ _RESTRICTING = ("direction", "severity", "class", "state")
 """Slots of what restricts: a reading has it, or has another name of the same words."""
 EITHER = frozenset(("or", "ou", "of"))
 """Words between two states of which one is enough."""
+_OF_PAGES = ("setting", "variable", "command", "option", "exit")
+"""What the store has none of."""
 _THINGS = frozenset(get_args(Thing)) - {"message", "finding", "freed", "envelope", "access_point"}
 """Things that are no other thing: an incident is no finding."""
 
@@ -63,7 +65,7 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
         return True
     if tells_of_rules(asked, plan.by if isinstance(plan, Rules) else None):
         return True
-    denied = asked.has("severity") and asked.has("except", "yes")
+    denied = asked.has("severity", "warning") and any(map(asked.has, ("except", "without", "not")))
     if isinstance(plan, WhyMessage) and denied and plan.severity is None:
         return True  # its codes but for those that only warn
     told = repr(plan)
@@ -83,7 +85,7 @@ def _of_another(plan: Plan, asked: Understood) -> bool:
     """Whether it asks for another thing than is named, or by another attribute."""
     things = _THINGS.intersection(asked.values("thing"))
     if isinstance(plan, Stored):
-        return bool(things) and plan.thing not in things
+        return (bool(things) and plan.thing not in things) or asked.has("subject", *_OF_PAGES)
     by = plan.what if isinstance(plan, OnlyThere) else plan.by if isinstance(plan, Rules) else None
     named = {MENTIONS[key] for one in asked.found if (key := (one.slot, one.value)) in MENTIONS} - {"market"}
     return by in ATTRIBUTES and by != "market" and bool(named) and by not in named

@@ -70,7 +70,8 @@ def codes(slots: Slots) -> Read:
     if slots.take("subject", "exit"):
         number = slots.one("number")
         _take_what_ended(slots)
-        if not number and slots.left() and not slots.has("intent", "count"):
+        if not number and slots.left() and not _counted(slots, "exit"):
+            slots.take("intent", "count")  # which number
             return _find(slots, "exit_code")
         if number:
             return (Manual(what="exit_code", name=number),)
@@ -78,6 +79,14 @@ def codes(slots: Slots) -> Read:
     return None
 
 
+def _counted(slots: Slots, what: str) -> bool:
+    """Whether things of the documentation are counted: in "the number of days, what is that setting called" none are."""
+    counts = slots.of("intent", "count")
+    return any(0 <= one.start - count.end < NEXT for one in slots.of("subject", what) for count in counts)
+
+
+NEXT = 2
+"""Words between what counts and what is counted, less one."""
 ENDED = frozenset((
     "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache",
     "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
@@ -188,7 +197,8 @@ def setting(slots: Slots) -> Read:
         return (Manual(what="setting", how=how, name=name.value, section=section),)  # type: ignore[arg-type]
     if slots.has("unknown_name") and (about or default or variable or use or meant):
         return Asking("no_setting", (), slots.take("unknown_name")[0])
-    if about and slots.take("intent", "count"):
+    count = about and bool(slots.take("intent", "count"))
+    if count and (_counted(slots, "setting") or not slots.left()):
         return (Manual(what="setting", how="count"),)
     if about and not default and not slots.left():
         return (Manual(what="setting", how="list"),)

@@ -997,6 +997,8 @@ def _how_many(slots: Slots, thing: str, *, listed: bool, occurred: bool, asks: b
     return None
 
 
+ALSO = frozenset(("and", "or", "nor", "et", "ou", "ni", "en", "of", "noch", "the", "les", "des", "de", "in", "from"))
+"""Words between two states of which both are denied: neither rejected nor in quarantine."""
 TOLD = ("notification", "acknowledgement")
 """Things that are sent or wait for it: the word for it is none for what arrived."""
 
@@ -1020,16 +1022,21 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     by_whom = slots.has("group", "by") or not WHO.isdisjoint(slots.asked.tokens[:1])
     if thing == "request" and (ours or by_whom):
         slots.take("state", "sent")  # all of them: those that we have sent
+    if thing == "freed":
+        slots.take("state", "accepted")  # what was freed is so
     named: list[str] = []
     denied: list[str] = []
+    last: Match | None = None  # the denied state before
     for one in slots.of("state"):
-        if one.start in slots.used and one.value == "sent" and thing not in TOLD:
+        if one.start in slots.used and (one.value == "sent" and thing not in TOLD or thing == "freed"):
             continue
         state = one.value if one.value in known else SAID.get((thing, one.value), "")
         if not state:
             continue
         slots.mark([one])
-        (denied if slots.denied(one, "not", "except") else named).append(state)
+        joined = last is not None and set(slots.asked.tokens[last.end : one.start]) <= ALSO
+        last = one if slots.denied(one, "not", "except") or joined else None
+        (named if last is None else denied).append(state)
     if (
         slots.has("severity", "error")
         and thing in ("message", "finding")

@@ -255,8 +255,8 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     head = taken(label["label"]) if label is not None and not is_none(asked) else None
     if label is not None and head is not None and {one.slot for one in head.found} <= _LABELLING:
         short = taken(label["last"])
-        named = short is not None and (any(map(short.has, _OF_ONE)) or _BY_NUMBER.match(short.text))
-        if short is not None and named and any(map(short.has, _ASKING)):
+        own = short is not None and (any(map(short.has, _OF_ONE)) or _BY_NUMBER.match(short.text) is not None)
+        if short is not None and own and any(map(short.has, _ASKING)):
             return short
     heading = _HEADING.match(asked.text)
     if heading is not None and _is_idle(heading["before"], heading["purpose"], asked):

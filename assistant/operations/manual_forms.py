@@ -80,7 +80,7 @@ def codes(slots: Slots) -> Read:
 
 
 def _counted(slots: Slots, what: str) -> bool:
-    """Whether things of the documentation are counted: in "the number of days, what is that setting called" none are."""
+    """Whether things of the documentation are counted: in "the number of days, what is it called" none are."""
     counts = slots.of("intent", "count")
     return any(0 <= one.start - count.end < NEXT for one in slots.of("subject", what) for count in counts)
 
@@ -92,8 +92,8 @@ ENDED = frozenset((
     "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
     "beeindigd", "eindigde", "stopte", "back", "came", "returned", "gave", "revenue", "revenu", "rendu", "renvoye",
     "terug", "kwam", "gaf", "arretee", "arrete", "died", "crashed", "bailed", "plante", "plantee", "gecrasht",
-    "crashte", "viel", "stil", "stilgevallen", "uitgevallen", "tombe", "fell", "over", "number", "nombre", "chiffre", "numero", "getal", "cijfer",
-    "nummer",
+    "crashte", "viel", "stil", "stilgevallen", "uitgevallen", "tombe", "fell", "number", "nombre", "chiffre", "numero",
+    "nummer", "getal", "cijfer", "stop", "stops", "stoppe", "stopt",
 ))  # fmt: skip
 """Words for what ends with an exit code, and that it did."""
 

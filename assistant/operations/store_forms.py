@@ -888,7 +888,8 @@ def _points_counted(slots: Slots) -> bool:
     points = slots.of("thing", "access_point")
     messages = slots.of("thing", "message")
     listed = [one for one in slots.of("intent", "list") if not any(said.start < one.start for said in messages)]
-    telling = slots.asked.telling()
+    of_market = {place for one in slots.of("market") for place in range(one.start, one.end)}
+    telling = slots.asked.telling() - of_market  # the French access points
     near = any(
         one.end <= point.start and telling.isdisjoint(range(one.end, point.start))
         for point in points for one in (*counts, *listed)
@@ -1028,7 +1029,7 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     denied: list[str] = []
     last: Match | None = None  # the denied state before
     for one in slots.of("state"):
-        if one.start in slots.used and (one.value == "sent" and thing not in TOLD or thing == "freed"):
+        if one.start in slots.used and one.value == ("accepted" if thing == "freed" else "sent") and thing not in TOLD:
             continue
         state = one.value if one.value in known else SAID.get((thing, one.value), "")
         if not state:

@@ -514,7 +514,7 @@ def test_in_what_haste_somebody_asks_is_left_out_before_the_number_of_a_message(
             "curve_tolerance",
         ),
         (
-            "Iemand had het over het aantal dagen waarna wachtende berichten opgegeven worden. Hoe heet die instelling?",
+            "Iemand had het over het aantal dagen waarna wachtende berichten opgegeven zijn. Hoe heet die instelling?",
             "quarantine_days",
         ),
         ("Someone mentioned a largest depth of nested zips. What is that setting called?", "depth"),

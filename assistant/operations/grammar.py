@@ -205,9 +205,11 @@ _FRAMING = frozenset(("filler", "times", "english", "topic", "subject", "field",
                       "intent", "word"))  # fmt: skip
 _IDLE = frozenset(("filler", "intent", "times"))
 """Slots of words that name nothing that a question may be about."""
-_LABEL = re.compile(r"^(?P<label>[^\W\d_][^:?!.;,§]{2,40}):\s+(?P<last>\S.*)$")
-"""What it is about, or who asks, in a few words before a colon: postcodes: is NL-P16 an error."""
-_LABELLING = frozenset(("filler", "times", "english", "list", "receiver", "pointed", "kept", "topic", "word"))
+_LABEL = re.compile(r"^(?P<label>[^\W\d_][^:?!.;§]{2,80}?)\s*:\s+(?P<last>\S.*)$")
+"""What it is about, who asks or in what haste, in a few words before a colon: postcodes: is NL-P16 an error."""
+_LABELLING = frozenset(("filler", "times", "english", "list", "receiver", "pointed", "kept", "topic", "word", "number"))
+_BY_NUMBER = re.compile(r"#?\d{1,9}\b")
+"""A question that begins with the number of a message names it."""
 _ASKING = ("field", "intent", "same", "severer", "severity", "state", "supplied", "group")
 """Of these a question that a label stands before has one: nicest wording: NL-R04 or CO-R01?"""
 _TAIL = re.compile(
@@ -272,7 +274,8 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     head = taken(label["label"]) if label is not None and not is_none(asked) else None
     if label is not None and head is not None and {one.slot for one in head.found} <= _LABELLING:
         short = taken(label["last"])
-        if short is not None and any(map(short.has, _OF_ONE)) and any(map(short.has, _ASKING)):
+        own = short is not None and (any(map(short.has, _OF_ONE)) or _BY_NUMBER.match(short.text) is not None)
+        if short is not None and own and any(map(short.has, _ASKING)):
             return short
     heading = _HEADING.match(asked.text)
     if heading is not None and _is_idle(heading["before"], heading["purpose"], asked):
@@ -296,8 +299,8 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     if not before:
         return taken(last)
     told, question = taken(" ".join(before)), taken(last)
-    if told is None or question is None:
-        return None
+    if told is None or question is None or _asks_for_all(question):
+        return None  # what that setting is called: the statement says which
     if told.days.day is not None and question.has("code") and _THAT_DAY.search(last):
         return taken(_THAT_DAY.sub(f"on {told.days.day}", last))
     again = [slot for slot in _EXACT if question.has(slot)]
@@ -321,7 +324,7 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     elif (number := _numbered(told, question)) is not None:
         named = [number]
     elif not _of_pages(question) and (
-        _restricts(told, question) or not (_BACK.isdisjoint(question.tokens) or _only_market(told))
+        _restricts(told, question) or not (not _points_back(question) or _only_market(told))
     ):
         return None
     elif _of_pages(question):
@@ -333,6 +336,13 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     if short is not None:
         short.language = asked.language
     return short
+
+
+def _points_back(question: Understood) -> bool:
+    """Whether a word of a question points back into a statement; the one of *zijn er* does not."""
+    there = {place for one in question.found if (one.slot, one.value) == ("intent", "exists")
+             for place in range(one.start, one.end)}  # fmt: skip
+    return any(token in _BACK and place not in there for place, token in enumerate(question.tokens))
 
 
 _WISH = re.compile(
@@ -380,8 +390,9 @@ def narrowed(text: str) -> bool:
 
 
 _THAT_DAY = re.compile(
-    r"(?i)\b(?:on )?that (?:day|date)\b|\b(?:à )?(?:ce jour(?:-là)?|cette date(?:-là)?)(?!\w)|"
-    r"\b(?:op )?die (?:dag|datum)\b"
+    r"(?i)\b(?:on )?that (?:day|date)\b|\b(?:(?:by|back|even|as early as) )?then\b|\bat that (?:time|moment)\b|"
+    r"\b(?:à )?(?:ce jour(?:-là)?|cette date(?:-là)?|ce moment(?:-là)?)(?!\w)|\balors\b|"
+    r"\b(?:op )?(?:die (?:dag|datum)|dat (?:ogenblik|moment))\b|\btoen\b"
 )
 """Points back to a day."""
 
@@ -473,6 +484,15 @@ def _of_pages(question: Understood) -> bool:
     """Whether it asks for a setting or a command, which no day, kind or state of what is told restricts."""
     asked = question.has("intent", "default") or question.has("subject", "command", "setting", "variable")
     return asked and not question.has("subject", "rule")
+
+
+def _asks_for_all(question: Understood) -> bool:
+    """Whether it asks for a setting, a command or an exit code, and says nothing of it."""
+    if not question.has("subject", "setting", "command", "exit"):
+        return False
+    asking = {place for one in question.found if one.slot in ("intent", "subject", "field")
+              for place in range(one.start, one.end)}  # fmt: skip
+    return not question.telling() - asking
 
 
 def _asks_of_pages(last: str, taken: Callable[[str], Understood | None]) -> bool:

@@ -23,6 +23,7 @@ from assistant.operations.family import (
     Rules,
     Stored,
     Thing,
+    WhyMessage,
 )
 from assistant.operations.slots import NEAR, Slots
 from assistant.operations.understanding import Understood
@@ -37,6 +38,10 @@ _SPELT = ("kind", "type", "listed")
 """Slots of names that are recognised by their form."""
 _RESTRICTING = ("direction", "severity", "class", "state")
 """Slots of what restricts: a reading has it, or has another name of the same words."""
+EITHER = frozenset(("or", "ou", "of"))
+"""Words between two states of which one is enough."""
+_OF_PAGES = ("setting", "variable", "command", "option", "exit")
+"""What the store has none of."""
 _THINGS = frozenset(get_args(Thing)) - {"message", "finding", "freed", "envelope", "access_point"}
 """Things that are no other thing: an incident is no finding."""
 
@@ -62,6 +67,9 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
         return True
     if _left_out(plan, asked):
         return True
+    denied = asked.has("severity", "warning") and any(map(asked.has, ("except", "without", "not")))
+    if isinstance(plan, WhyMessage) and denied and plan.severity is None:
+        return True  # its codes but for those that only warn
     told = repr(plan)
     if any(one.value not in told for one in asked.found if one.slot in _SPELT and asked.word(one.start)[:1] == "§"):
         return True
@@ -94,7 +102,7 @@ def _of_another(plan: Plan, asked: Understood) -> bool:
     """Whether it asks for another thing than is named, or by another attribute."""
     things = _THINGS.intersection(asked.values("thing"))
     if isinstance(plan, Stored):
-        return bool(things) and plan.thing not in things
+        return (bool(things) and plan.thing not in things) or asked.has("subject", *_OF_PAGES)
     by = plan.what if isinstance(plan, OnlyThere) else plan.by if isinstance(plan, Rules) else None
     named = {MENTIONS[key] for one in asked.found if (key := (one.slot, one.value)) in MENTIONS} - {"market"}
     return by in ATTRIBUTES and by != "market" and bool(named) and by not in named
@@ -124,9 +132,12 @@ def _unrestricted(plan: Plan, asked: Understood) -> bool:
     if isinstance(plan, Stored):
         if denied and not (len(plan.states) > 1 or len(plan.markets) > 1 or plan.lacking):
             return True
-        before = {place for one in asked.found if one.slot == "not" for place in (one.end, one.end + 1)}
-        if any(one.slot == "state" and one.start in before and plan.states == (one.value,) for one in asked.found):
+        denials = [one for one in asked.found if one.slot in ("not", "except")]
+        before = {place for one in denials for place in (one.end, one.end + 1)}
+        if any(one.slot == "state" and one.start in before and one.value in plan.states for one in asked.found):
             return True  # what is not rejected is no rejected message
+        if {"quarantined", "accepted"} <= set(plan.states) and not EITHER & set(asked.tokens):
+            return True  # waited and is accepted now: no message is in both states
         if (plan.by is not None and plan.how != "list") or plan.thing == "freed":
             return False  # the most frequent of what was rejected
     told = set(_values(msgspec.to_builtins(plan)))

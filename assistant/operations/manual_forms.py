@@ -15,6 +15,8 @@ PLURALS = frozenset(
 )
 
 PROGRAM = "energycomm"
+ITSELF = frozenset(("program", "programme", "programma", "software", "logiciel", "application", "applicatie"))
+"""What people call it of which a setting is asked for."""
 TAKEN = frozenset((PROGRAM, "take", "takes", "accept", "accepts", "support", "supports", "know", "knows", "kent"))
 """Words that say that a command has an option."""
 
@@ -68,7 +70,8 @@ def codes(slots: Slots) -> Read:
     if slots.take("subject", "exit"):
         number = slots.one("number")
         _take_what_ended(slots)
-        if not number and slots.left() and not slots.has("intent", "count"):
+        if not number and slots.left() and not _counted(slots, "exit"):
+            slots.take("intent", "count")  # which number
             return _find(slots, "exit_code")
         if number:
             return (Manual(what="exit_code", name=number),)
@@ -76,12 +79,21 @@ def codes(slots: Slots) -> Read:
     return None
 
 
+def _counted(slots: Slots, what: str) -> bool:
+    """Whether things of the documentation are counted: in "the number of days, what is it called" none are."""
+    counts = slots.of("intent", "count")
+    return any(0 <= one.start - count.end < NEXT for one in slots.of("subject", what) for count in counts)
+
+
+NEXT = 2
+"""Words between what counts and what is counted, less one."""
 ENDED = frozenset((
     "job", "cron", "nightly", "batch", "run", "task", "night", "ended", "stopped", "exited", "finished", "tache",
     "nuit", "traitement", "taak", "nacht", "nachtelijke", "end", "fin", "einde", "gestopt", "geeindigd",
     "beeindigd", "eindigde", "stopte", "back", "came", "returned", "gave", "revenue", "revenu", "rendu", "renvoye",
     "terug", "kwam", "gaf", "arretee", "arrete", "died", "crashed", "bailed", "plante", "plantee", "gecrasht",
-    "crashte",
+    "crashte", "viel", "stil", "stilgevallen", "uitgevallen", "tombe", "fell", "number", "nombre", "chiffre", "numero",
+    "nummer", "getal", "cijfer", "stop", "stops", "stoppe", "stopt",
 ))  # fmt: skip
 """Words for what ends with an exit code, and that it did."""
 
@@ -107,6 +119,10 @@ def _find(slots: Slots, what: str, *, default: bool = False) -> Read:
     left = [place for place in slots.left() if tokens[place] not in TELLING and place not in sizes]
     told = {p for one in slots.of("state") for p in range(one.start, one.end)} if what == "command" else set()
     told -= {p for one in slots.of("thing") for p in range(one.start, one.end)}
+    if what == "setting":
+        bounded = slots.has("amount") or slots.has("english", "tolerance")  # how many are admitted at most
+        told |= {one.start for one in slots.of("state", "accepted") if bounded}
+        told |= {place for place, token in enumerate(tokens) if token in ITSELF}
     left = [place for place in left if place not in told] or left  # which state of things it lists is an option
     translated = _english(slots)
     asked = [one for one in slots.of("subject") if one.value != "list"]
@@ -181,7 +197,8 @@ def setting(slots: Slots) -> Read:
         return (Manual(what="setting", how=how, name=name.value, section=section),)  # type: ignore[arg-type]
     if slots.has("unknown_name") and (about or default or variable or use or meant):
         return Asking("no_setting", (), slots.take("unknown_name")[0])
-    if about and slots.take("intent", "count"):
+    count = about and bool(slots.take("intent", "count"))
+    if count and (_counted(slots, "setting") or not slots.left()):
         return (Manual(what="setting", how="count"),)
     if about and not default and not slots.left():
         return (Manual(what="setting", how="list"),)
@@ -260,10 +277,13 @@ def option(slots: Slots) -> Read:
     slots.take("field", "sentence")
     if slots.take("intent", "count"):
         return (Manual(what="option", how="count", section=section),)
-    words = [
-        token for place, token in enumerate(slots.asked.tokens)
-        if place not in slots.used and len(token) > 1 and not is_question_word(token) and token not in TAKEN | TELLING
+    translated = _english(slots)
+    told = [
+        translated.get(place, token) for place, token in enumerate(slots.asked.tokens)
+        if place not in slots.used and len(token) > 1 and token not in TAKEN | TELLING
+        and (place in translated or not is_question_word(token))
     ]  # fmt: skip
+    words = list(filter(None, told))
     slots.used |= set(slots.left())
     if not words:
         return (Manual(what="option", how="list", section=section),)

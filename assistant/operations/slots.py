@@ -164,8 +164,8 @@ YES_NO = frozenset(
         "could", "est", "bestaat", "bestaan", "hebben", "hoort", "wijst", "zit", "keurt", "wordt", "worden",
         "geldt", "gelden", "gold", "zijn", "werd", "werden", "heeft", "kan", "mag", "staat", "staan", "kent",
         "kennen", "valt", "vallen", "kijkt", "kijken", "draagt", "dragen", "wijzen", "horen", "behoort", "behoren",
-        "geeft", "geven", "berust", "berusten", "steunt", "steunen", "controleert", "controleren", "gebruikt",
-        "gebruiken", "weigert", "weigeren", "bestond", "bestonden", "verschillen", "verschilt",
+        "geeft", "geven", "wacht", "wachten", "berust", "berusten", "steunt", "steunen", "controleert", "controleren",
+        "gebruikt", "gebruiken", "weigert", "weigeren", "bestond", "bestonden", "verschillen", "verschilt",
     )
 )  # fmt: skip
 """First words of a question that is answered by yes or no."""

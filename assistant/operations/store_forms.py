@@ -194,6 +194,10 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
     """What a message is: why, what it says, its state, its codes."""
     if slots.has("intent", "why") or slots.has("group", "waits_for"):
         slots.take("intent", "why", "life", "occurred")
+        if not yes_no(slots):  # a series from Denmark, message 415: the answer says what it is
+            slots.take("kind")
+            slots.take("market")
+            slots.take("english", "pause")
         slots.take("not")
         slots.take("group", "waits_for")
         slots.take("state")
@@ -202,7 +206,9 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         slots.take("field", "ebix")
         return (WhyMessage(message=id_),)
     came = slots.has("intent", "when") and slots.has("intent", "occurred")
-    if (slots.take("fact") or came) and not slots.has("state"):
+    if came or (slots.take("fact") and not slots.has("state")):
+        slots.take("fact")
+        slots.take("state")  # it is stuck: on what date did it come
         slots.take("thing", "envelope")
         slots.take("group")
         slots.take("field", "markets", "kinds")
@@ -235,6 +241,14 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         return (WhyMessage(message=id_, about="codes"),)
     if coded and warned and not yes_no(slots):
         slots.take("state")
+        excepted = [one for one in slots.of("severity", "warning") if slots.denied(one, "without", "except")]
+        if excepted:
+            slots.mark(excepted)
+            slots.take("only")
+            slots.take("subject", "code")
+            slots.take("group", "code")
+            slots.take("field", "error_code", "sentence")
+            return (WhyMessage(message=id_, about="codes", severity="error"),)
     elif slots.take("intent", "state") or slots.has("state"):
         asked = slots.take("state")
         is_ = asked[0] if yes_no(slots) and len(asked) == 1 and not slots.has("not") else None
@@ -683,10 +697,12 @@ def _of_states(slots: Slots, thing: str) -> bool:
     one_by_one = len(slots.values("state")) > 1 and bool(THEN & tokens) and not {"or", "ou", "of"} & tokens
     if one_by_one and thing == "message":
         return True  # rejected before they were accepted
-    waited = slots.has("state", "quarantined") and slots.has("state", "accepted")
+    excepted = {one.end for one in slots.of("except")}
+    meant = {one.value for one in slots.of("state") if one.start not in excepted}
+    waited = {"quarantined", "accepted"} <= meant
     meaning = slots.has("state") and bool(MEANING & tokens)
     which = thing == "request" and bool(STATES_ASKED & tokens) and not slots.has("number_is")
-    return (waited and not {"or", "ou", "of"} & tokens) or meaning or which
+    return (waited and thing != "freed" and not {"or", "ou", "of"} & tokens) or meaning or which
 
 
 def _supplied(slots: Slots) -> bool | None:
@@ -872,7 +888,12 @@ def _points_counted(slots: Slots) -> bool:
     points = slots.of("thing", "access_point")
     messages = slots.of("thing", "message")
     listed = [one for one in slots.of("intent", "list") if not any(said.start < one.start for said in messages)]
-    near = any(0 <= point.start - one.end <= 1 for point in points for one in (*counts, *listed))
+    of_market = {place for one in slots.of("market") for place in range(one.start, one.end)}
+    telling = slots.asked.telling() - of_market  # the French access points
+    near = any(
+        one.end <= point.start and telling.isdisjoint(range(one.end, point.start))
+        for point in points for one in (*counts, *listed)
+    )  # fmt: skip
     if not near or slots.has("number_is") or slots.has("point"):
         return False
     slots.mark(points)
@@ -941,6 +962,10 @@ def _how(slots: Slots, thing: str, by: StoreGroup | None, *, sure: bool) -> str 
     return _how_many(slots, thing, listed=bool(listed), occurred=bool(occurred), asks=asks, sure=sure)
 
 
+DO = frozenset(("does", "do", "can", "may", "should", "peut", "kan", "mag"))
+"""First words of questions about what comes in general, and not about what came."""
+
+
 def _how_many(slots: Slots, thing: str, *, listed: bool, occurred: bool, asks: bool, sure: bool) -> str | None:
     """A list, or whether there is one; nothing where too little is said of what is meant."""
     state = slots.take("intent", "state") and thing in ("request", "envelope", "ticket")
@@ -952,6 +977,11 @@ def _how_many(slots: Slots, thing: str, *, listed: bool, occurred: bool, asks: b
         or slots.has("days")
         or slots.has("period")
     )
+    came = occurred and asks and thing == "message" and slots.asked.tokens[0] not in DO
+    came = came and not told and len((*slots.values("kind"), *slots.values("type"))) == 1  # has any UTILTS come in
+    if came:
+        slots.take("ever")
+    told = told or came
     numbered = slots.has(thing)
     if numbered:
         slots.take("intent", "life")
@@ -968,6 +998,8 @@ def _how_many(slots: Slots, thing: str, *, listed: bool, occurred: bool, asks: b
     return None
 
 
+ALSO = frozenset(("and", "or", "nor", "et", "ou", "ni", "en", "of", "noch", "the", "les", "des", "de", "in", "from"))
+"""Words between two states of which both are denied: neither rejected nor in quarantine."""
 TOLD = ("notification", "acknowledgement")
 """Things that are sent or wait for it: the word for it is none for what arrived."""
 
@@ -991,16 +1023,21 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
     by_whom = slots.has("group", "by") or not WHO.isdisjoint(slots.asked.tokens[:1])
     if thing == "request" and (ours or by_whom):
         slots.take("state", "sent")  # all of them: those that we have sent
+    if thing == "freed":
+        slots.take("state", "accepted")  # what was freed is so
     named: list[str] = []
     denied: list[str] = []
+    last: Match | None = None  # the denied state before
     for one in slots.of("state"):
-        if one.start in slots.used and one.value == "sent" and thing not in TOLD:
+        if one.start in slots.used and one.value == ("accepted" if thing == "freed" else "sent") and thing not in TOLD:
             continue
         state = one.value if one.value in known else SAID.get((thing, one.value), "")
         if not state:
             continue
         slots.mark([one])
-        (denied if slots.denied(one, "not") else named).append(state)
+        joined = last is not None and set(slots.asked.tokens[last.end : one.start]) <= ALSO
+        last = one if slots.denied(one, "not", "except") or joined else None
+        (named if last is None else denied).append(state)
     if (
         slots.has("severity", "error")
         and thing in ("message", "finding")
@@ -1011,8 +1048,8 @@ def _states(slots: Slots, thing: str) -> tuple[str, ...]:
         named += [] if denied else ["rejected"]
     if thing in TOLD and "pending" in named:
         named = [state for state in named if state != "sent"]  # what still waits to be sent
-    if denied:
-        named += [state for state in known if state not in denied]
+    if denied and not set(named) - set(denied):
+        named = [state for state in known if state not in denied]
     return tuple(dict.fromkeys(named))
 
 

@@ -108,7 +108,7 @@ def _of_messages() -> dict[str, Source]:
 
 def _sent() -> dict[str, Source]:
     """What we send: requests, notifications, acknowledgements."""
-    o, b, a = tables.outgoing, tables.outbox, tables.acknowledgement
+    o, b, a, k = tables.outgoing, tables.outbox, tables.acknowledgement, tables.kernel_message
     return {
         "request": Source(
             o, o.c.created_at,
@@ -119,8 +119,10 @@ def _sent() -> dict[str, Source]:
             page="/requests", command="energycomm request list",
         ),
         "notification": Source(
-            b, b.c.at, {"id": b.c.id, "type": b.c.event, "state": b.c.state}, ("id", "type", "state"),
-            states.NOTIFICATION_STATES, command="energycomm outbox list",
+            b, b.c.at,
+            {"id": b.c.id, "type": b.c.event, "state": b.c.state,
+             "market": select(k.c.market).where(k.c.id == b.c.message_id).scalar_subquery()},
+            ("id", "market", "type", "state"), states.NOTIFICATION_STATES, command="energycomm outbox list",
         ),
         "acknowledgement": Source(
             a, a.c.created_at, {"market": a.c.market, "type": a.c.type, "state": a.c.state, "channel": a.c.channel},

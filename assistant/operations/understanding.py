@@ -268,7 +268,7 @@ def understand(question: str, lexicon: Lexicon, today: date) -> Understood | Non
     _decompose(got, lexicon)
     phrased = _apart(_sized(_undenied(matches(got.tokens), got.tokens), got.tokens), got.tokens)
     named = [*phrased, *_placed(got.tokens, names), *_named(got.tokens, phrased, lexicon)]
-    got.found = _unglossed(named, got.tokens)
+    got.found = _by_kind(_unglossed(named, got.tokens), got.tokens)
     spoken, said = got.tokens, got.found
     if any(got.has(slot) for slot in ("message", "envelope", "request")):
         spoken = tokens_of(text)  # bericht 6 was taken out as a number with an English word beside it
@@ -337,6 +337,30 @@ def _placed(tokens: list[str], names: list[list[tuple[str, str]]]) -> list[Match
         elif token.isdigit() and len(token) < 19:
             found.append(Match(place, place + 1, "number", token))
     return found
+
+
+NUMBERING = frozenset(("number", "numbered", "no", "nr", "numero", "nummer", "genummerd"))
+"""Words between the kind of a message and its number."""
+MOST_DIGITS = 9
+"""Digits of the number of a message, at most: an invoice has its own number."""
+
+
+def _by_kind(found: list[Match], tokens: list[str]) -> list[Match]:
+    """What was found, a message that is named by its kind and number put as its number: a reading numbered 121."""
+    kinds = [one for one in found if one.slot == "kind" and not one.value.endswith(("Request", "Order"))]
+    for number in [one for one in found if one.slot == "number" and len(one.value) <= MOST_DIGITS]:
+        place = number.start - 1
+        said = place > 0 and tokens[place] in NUMBERING
+        kind = next((one for one in kinds if said and is_small(tokens[one.end : place])), None)
+        if kind is not None and kind.end <= place:
+            found = [one for one in found if not kind.start <= one.start < number.end]
+            found.append(Match(kind.start, number.end, "message", number.value))
+    return found
+
+
+def is_small(tokens: list[str]) -> bool:
+    """Whether words tell nothing: the reading with the number 121."""
+    return len(tokens) <= len(("with", "the")) and all(map(is_question_word, tokens))
 
 
 FIELD_WORDS = ("field", "champ", "veld")

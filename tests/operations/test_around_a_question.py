@@ -458,3 +458,81 @@ def test_a_wish_behind_a_question_that_restricts_it_is_not_left_out(house: House
 )
 def test_which_colleague_did_something_is_not_known(house: House, question: str) -> None:
     assert not house.plan(question)["plans"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which employee is responsible for maintaining rule NL-P05?",
+        "Quelle personne est responsable de la maintenance de FR-R03 ?",
+        "Who is responsible for maintaining rule NL-P05?",
+        "Welke medewerker is verantwoordelijk voor het onderhoud van BE-D11?",
+        "What is the financial damage if message 345 stays rejected?",
+        "Combien nous coûte le message 415 en quarantaine ?",
+        "Wat is de financiële schade als bericht 291 tot het einde van het jaar afgekeurd blijft?",
+    ],
+)
+def test_who_keeps_a_rule_and_what_something_costs_are_not_known(house: House, question: str) -> None:
+    plan = house.plan(question)
+    assert not plan["plans"]
+    assert {"opinion"} <= set(plan["named"])  # is read like no known question either
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "So a reading numbered 121 is not moving. On what date did it reach us?",
+        "When did the reading numbered 121 arrive?",
+        "Le relevé numéro 121 est arrivé quel jour ?",
+        "Op welke dag is de meterstand met nummer 121 binnengekomen?",
+    ],
+)
+def test_a_message_is_named_by_its_kind_and_number_too(house: House, question: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert plan == {"do": "why_message", "message": 121, "about": "facts"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "le client râle, je pars dans cinq minutes : 291 rejeté pourquoi",
+        "boss is on the phone, two minutes left: 291 rejected why",
+        "even haast, nog vijf minuten: 291 afgekeurd waarom",
+    ],
+)
+def test_in_what_haste_somebody_asks_is_left_out_before_the_number_of_a_message(house: House, question: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert plan["message"] == 291
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        (
+            "Quelqu'un m'a parlé d'un pourcentage d'écart admis entre une courbe et les index des mêmes jours. "
+            "Comment s'appelle ce réglage ?",
+            "curve_tolerance",
+        ),
+        (
+            "Iemand had het over het aantal dagen waarna wachtende berichten opgegeven zijn. Hoe heet die instelling?",
+            "quarantine_days",
+        ),
+        ("Someone mentioned a largest depth of nested zips. What is that setting called?", "depth"),
+    ],
+)
+def test_a_setting_of_which_only_the_statement_tells_is_found_by_it(
+    ask: Callable[[str], Worked], question: str, name: str
+) -> None:
+    assert ask(question).sentence.startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("question", "on"),
+    [
+        ("Suppose a Belgian switch arrived on 31 December 2025: was BE-D11 in force by then?", "2025-12-31"),
+        ("Stel dat een wissel op 31 december 2025 binnenkwam: gold BE-D11 toen al?", "2025-12-31"),
+    ],
+)
+def test_then_is_the_day_of_the_statement(house: House, question: str, on: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert (plan["code"], plan["on"]) == ("BE-D11", on)

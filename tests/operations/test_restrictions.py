@@ -130,3 +130,93 @@ def test_one_of_two_days_is_not_left_out(house: House, question: str) -> None:
 def test_a_day_that_is_told_before_a_question_is_not_the_day_that_is_asked(house: House) -> None:
     told = "Given that a loss was reported in March 2026, was point 871999910000000041 supplied on 1 April 2026?"
     assert house.plan(told)["plans"][0]["since"] == "2026-04-01"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Apart from quarantined and rejected ones, how many Danish messages are accepted?",
+        "Hors quarantaine et hors rejets, combien de messages danois le magasin compte-t-il comme acceptés ?",
+        "Buiten quarantaine en buiten afkeuringen, hoeveel Deense berichten zijn geaccepteerd?",
+    ],
+)
+def test_states_that_are_excepted_are_not_counted_beside_the_one_that_is_named(house: House, question: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert (plan["thing"], plan["states"], plan["markets"]) == ("message", ("accepted",), ("DK",))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many messages are neither rejected nor in quarantine?",
+        "Combien de messages ne sont ni rejetés ni en quarantaine ?",
+    ],
+)
+def test_a_denial_holds_for_the_second_state_too(house: House, question: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert "accepted" in plan["states"]
+    assert not {"rejected", "quarantined"} & set(plan["states"])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many of the files we were sent turned out to be copies of one that was already here?",
+        "Combien de fichiers étaient des copies d'un fichier déjà reçu ?",
+        "Hoeveel enveloppen waren kopieën van een eerder bestand?",
+    ],
+)
+def test_copies_of_what_was_there_are_duplicates(house: House, question: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert (plan["thing"], plan["states"]) == ("envelope", ("duplicate",))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Message 345 was turned down. On the strength of which codes, setting aside those that only warn?",
+        "Le message 345 a été refusé. En vertu de quels codes, hors avertissements ?",
+        "Bericht 345 is afgekeurd. Op grond van welke codes, waarschuwingen niet meegerekend?",
+    ],
+)
+def test_codes_of_a_message_but_for_warnings_are_its_errors(house: House, question: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert plan == {"do": "why_message", "message": 345, "about": "codes", "severity": "error"}
+
+
+@pytest.mark.parametrize(
+    ("question", "markets"),
+    [
+        ("Were there Belgian messages that sat in quarantine first and were let through afterwards? Which?", ("BE",)),
+        ("Quels messages belges ont d'abord été en quarantaine et en sont sortis depuis ?", ("BE",)),
+        ("Which messages came out of quarantine and are now accepted?", ()),
+    ],
+)
+def test_what_waited_and_was_let_through_was_freed(house: House, question: str, markets: tuple[str, ...]) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert (plan["thing"], plan["how"], plan.get("markets", ())) == ("freed", "list", markets)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Liste-moi les points de livraison français dont au moins un message a été refusé.",
+        "Show me the French access points on which a message was rejected.",
+    ],
+)
+def test_points_with_a_message_in_a_state_are_listed_and_not_the_messages(house: House, question: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert (plan["by"], plan["states"], plan["markets"]) == ("access_point", ("rejected",), ("FR",))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Has any UTILTS come in yet?",
+        "Un UTILTS est-il déjà arrivé ?",
+        "Is er al een UTILTS binnengekomen?",
+    ],
+)
+def test_whether_a_type_has_come_in_is_answered_by_yes_or_no(house: House, question: str) -> None:
+    (plan,) = house.plan(question)["plans"]
+    assert (plan["thing"], plan["how"], plan["types"]) == ("message", "exists", ("UTILTS",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assistant.operations.slots import TOLD_BY, Slots
 from assistant.operations.understanding import TELLING
-from assistant.operations.vocabulary import tokens_of
+from assistant.operations.vocabulary import HOLDINGS, tokens_of
 
 MOST_WORDS = 3
 """Words that rules are looked for by; more of them ask for a passage."""
@@ -13,7 +13,7 @@ ISSUERS = ("enedis", "atrias", "edsn", "energinet", "ebix")
 """Who issues documents: behind a word for a source they are of its name, and not the market."""
 
 SPARE = ("word", "pointed", "kept", "list", "english", "setting", "command", "scope", "fact", "ever", "until",
-         "receiver", "event", "station", "checked")  # fmt: skip
+         "receiver", "event", "station", "checked", *HOLDINGS)  # fmt: skip
 """Slots whose words may be words of rules all the same."""
 
 

@@ -127,7 +127,8 @@ def kept(answer: Answer, scrub: Any) -> Answer:
         )
         return Worked(sentence=scrub(one.sentence), proofs=proofs, note=scrub(one.note))
 
-    plans = tuple({name: scrub(value) if isinstance(value, str) else value for name, value in plan.items()}
+    plans = tuple({name: scrub(f"meter {value}" if name == "meter" else value) if isinstance(value, str) else value
+                   for name, value in plan.items()}
                   for plan in reply.plans)  # fmt: skip
     answers = tuple(clean(one, plan) for one, plan in zip(reply.answers, reply.plans, strict=True))
     worked = msgspec.structs.replace(reply, plans=plans, answers=answers)

@@ -41,6 +41,11 @@ _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{2,4}){3,8}\b")
 _ACCESS_POINT = re.compile(
     r"(?<![\w.,/-])(?:\d{14}|(?:54|87)\d{16}|\d{2}[ ]\d{3}[ ]\d{3}[ ]\d{3}[ ]\d{3})(?![\w/-]|[.,]\d)"
 )
+_METER = re.compile(
+    r"(?i)\b(?:meter|compteur|serial number|numéro de série|serienummer|meternummer)\s+"
+    r"(?:(?:with|avec|met)\s+)?(?:(?:number|serial number|no\.?|nr\.?|n°|numéro|nummer)\s*)?"
+    r"(?P<value>(?=[\w-]*\d{4})[A-Z0-9][\w-]{5,}[A-Z0-9])(?![\w-])"
+)
 _PASSWORD = re.compile(
     r"(?i)\b(?:password|passwd|pwd|mot de passe|mdp|wachtwoord|secret|api[_ -]?key|access[_ -]?key|token)\b"
     r"[\"']?\s*(?:[:=]|est|is)\s*[\"']?(?P<value>[^\s\"'<>{}\[\]|]{6,})"
@@ -126,6 +131,7 @@ class Scrubber:
         yield "email", lambda text: (match.span() for match in _EMAIL.finditer(text))
         yield "iban", _ibans
         yield "access point", lambda text: (match.span() for match in _ACCESS_POINT.finditer(text))
+        yield "meter", lambda text: (match.span("value") for match in _METER.finditer(text))
         yield "telephone", _telephones
         yield "name", self._people
 

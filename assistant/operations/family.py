@@ -42,13 +42,17 @@ ATTRIBUTES: tuple[Attribute, ...] = get_args(Attribute)
 
 Thing = Literal[
     "message", "envelope", "request", "ticket", "notification", "incident", "access_point", "finding", "freed",
-    "acknowledgement", "rules_version", "calorific_value", "invoice",
+    "acknowledgement", "rules_version", "calorific_value", "invoice", "reading", "volume", "series", "meter",
+    "supply_period", "contract", "grid_invoice",
 ]  # fmt: skip
 THINGS: tuple[Thing, ...] = get_args(Thing)
 How = Literal[
     "count", "list", "first", "last", "top", "bottom", "average", "groups", "count_groups", "exists"
 ]  # fmt: skip
 DayOf = Literal["effective", "due"]
+InvoiceValue = Literal["total", "tax", "gross", "due", "charges"]
+"""What a grid invoice says: its total without tax, its tax, its total with tax, when it is due, how many line groups
+it announces."""
 StoreGroup = Literal[
     "code", "market", "type", "kind", "state", "access_point", "class", "rule", "day", "month", "by", "channel",
     "waits_for", "operator", "station", "message",
@@ -220,7 +224,11 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     """Things of the store: counted, listed, whether there is one, the first or last of them, the different ones of a
     group and how many, the most frequent or the average of a group; `number` is the one of this number, `at_least` and
     `at_most` restrict a group by how many it has, `code` may be the beginning of codes: FR-R; by `message`, the error
-    codes of each message are counted."""
+    codes of each message are counted.
+
+    Of an access point the store holds readings, volumes (periods of consumption), series, meters (`present` are those
+    in place now), supply periods (`running` or `ended`) and contracts: their days are their own, not those of a
+    message. A meter is named by its serial number, a grid invoice by its number."""
 
     thing: Thing
     how: How = "count"
@@ -240,12 +248,16 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
     """Messages without a finding of this severity."""
     day_of: DayOf | None = None
     """Which day is meant where it is not that of arrival: on which messages take effect, on which requests are due
-    to be answered."""
+    to be answered, on which grid invoices are due."""
     late: bool = False
     """Requests whose answer is overdue; of freed messages those that a late message freed."""
     supplied: bool | None = None
     """Access points that we supply now; or that we supplied once, and no longer do."""
     number: Number | None = None
+    meter: Text | None = None
+    invoice: Text | None = None
+    value: InvoiceValue | None = None
+    """Of a grid invoice, what is asked for."""
     at_least: Number | None = None
     at_most: Number | None = None
     ranks: Rank | None = None
@@ -254,10 +266,10 @@ class Stored(Operation, tag="stored", frozen=True, kw_only=True):
 
 
 class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
-    """Why a message was rejected or waits, what freed it, what it is: one message by its number."""
+    """Why a message was rejected or waits and until which day, what freed it, what it is: one message by its number."""
 
     message: Number
-    about: Literal["why", "freed", "state", "codes", "point", "history", "facts"] = "why"
+    about: Literal["why", "freed", "state", "codes", "point", "history", "facts", "until"] = "why"
     equals: Text | None = None
     """Asks yes or no: whether its state is this; `stuck` is any in which somebody has to act."""
     severity: Severity | None = None

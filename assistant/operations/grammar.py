@@ -14,6 +14,7 @@ from functools import lru_cache
 from assistant.knowledge.language import is_question_word
 from assistant.operations.catalogue_forms import only_there, rules
 from assistant.operations.family import Plan
+from assistant.operations.held_forms import held
 from assistant.operations.list_forms import code_lists
 from assistant.operations.manual_forms import (
     alarm,
@@ -102,7 +103,7 @@ def _of_either(asked: Understood) -> bool:
 
 def is_none(asked: Understood) -> bool:
     """Whether a question is none that facts answer: an order, for which nothing is done, one for advice, one for a
-    person who did what is not kept, or one that what is wanted behind it restricts.
+    person who did what is not kept, for what another house has, or one that what is wanted behind it restricts.
 
     Args:
       asked: the question, taken apart.
@@ -110,7 +111,8 @@ def is_none(asked: Understood) -> bool:
     found = _inquired(asked)
     told = {place for one in found if one.slot == "todo" for place in range(one.start, one.end)}
     opinion = any(one.slot == "opinion" and one.start not in told for one in found)
-    return is_order(asked) or opinion or _of_the_future(asked, found) or _of_a_reader(asked) or narrowed(asked.text)
+    coming = not _waits_until(asked) and (opinion or _of_the_future(asked, found))
+    return asked.has("elsewhere") or is_order(asked) or coming or _of_a_reader(asked) or narrowed(asked.text)
 
 
 _KEPT_OF_MESSAGES = ("state", "fact", "class", "late")
@@ -136,6 +138,12 @@ def _inquired(asked: Understood) -> list[Match]:
     if not (inquired or "?" in last or any(one.slot == "intent" for one in matches(tokens_of(last)))):
         return asked.found
     return matches(rephrased(tokens_of(" ".join((*inquired, last)))))
+
+
+def _waits_until(asked: Understood) -> bool:
+    """Whether it asks until which day a message will wait, which is known."""
+    named = asked.has("message") or asked.has("number")
+    return named and asked.has("until") and asked.has("state", "quarantined")
 
 
 def _of_the_future(asked: Understood, found: list[Match]) -> bool:
@@ -649,5 +657,5 @@ def share(first: Understood, second: Understood) -> None:
 
 FORMS: tuple[Callable[[Slots], Read], ...] = (
     message, request_life, point_life, same_as, compare, documents, changes, codes, alarm, option, setting, command,
-    how_to_set, word, code_lists, one_rule, versions, stored, only_there, rules, kernel_field,
+    how_to_set, word, code_lists, one_rule, versions, held, stored, only_there, rules, kernel_field,
 )  # fmt: skip

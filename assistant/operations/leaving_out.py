@@ -5,6 +5,7 @@ A known question that is like another may ask less: without its restriction, exc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from typing import Any, get_args
@@ -27,7 +28,7 @@ from assistant.operations.family import (
 )
 from assistant.operations.slots import NEAR, Slots
 from assistant.operations.understanding import Understood
-from assistant.operations.vocabulary import Match
+from assistant.operations.vocabulary import Match, tokens_of
 
 _DURATIONS = frozenset((
     "minute", "minutes", "minuten", "hour", "hours", "heure", "heures", "uur", "uren", "second", "seconds", "secondes",
@@ -58,6 +59,8 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
     """
     if getattr(plan, "how", "") == "count" and not _DURATIONS.isdisjoint(asked.tokens):
         return True
+    if asked.has("any_severity") and not (isinstance(plan, WhyMessage) and plan.about == "codes" and not plan.severity):
+        return True
     counts = asked.has("intent", "count") or not asked.has("intent", "list", "why", "when")
     if isinstance(plan, Rules) and plan.how == "count" and not counts:
         return True
@@ -80,7 +83,23 @@ def says_less(plan: Plan, asked: Understood, today: date) -> bool:
     dated = plan.where.on or plan.where.since if isinstance(plan, Rules) else isinstance(plan, RuleChanges)
     if two and dated:
         return True  # on the one day and on the other
-    return _of_another(plan, asked) or _of_another_size(plan, asked, today) or _unrestricted(plan, asked)
+    return (
+        _of_a_stranger(asked)
+        or _of_another(plan, asked)
+        or _of_another_size(plan, asked, today)
+        or _unrestricted(plan, asked)
+    )
+
+
+_NAMED = re.compile(r"(?<=[^\W\d_][ ,])\s?([A-Z][^\W\d_A-Z]{3,})\b")
+"""A word that is written like the name of somebody: none of the three languages writes others so."""
+
+
+def _of_a_stranger(asked: Understood) -> bool:
+    """Whether it names somebody whom nothing knows: messages from Fluvius are not all messages."""
+    known = {place for one in asked.found for place in range(one.start, one.end)}
+    rest = {asked.tokens[place] for place in asked.telling() - known}
+    return any(not rest.isdisjoint(tokens_of(one)) for one in _NAMED.findall(asked.text))
 
 
 def _left_out(plan: Plan, asked: Understood) -> bool:

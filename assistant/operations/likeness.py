@@ -27,6 +27,7 @@ from assistant.extras import CORE, installed
 from assistant.knowledge.models import open_embedder
 from assistant.operations.family import Plan
 from assistant.operations.understanding import Understood
+from assistant.operations.vocabulary import HOLDINGS
 from assistant.trust import shipped
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ MASKS = {
     "prefix": "prefix", "set": "set", "stage": "stage",
 }  # fmt: skip
 """Slots of names, and the word that stands for each: a question about France is like one about Denmark."""
-_NAMES = frozenset(MASKS) - {"kind", "set", "stage"} | {"reference"}
+_NAMES = frozenset(MASKS) - {"kind", "set", "stage"} | {"reference", "meter", "invoice_number"}
 """Slots of what is never left out."""
 _VALUES = frozenset(("kind", "set", "stage", "state", "severity", "class", "direction"))
 """Slots of what restricts."""
@@ -70,7 +71,21 @@ _WORDS = frozenset(
 _PUT = _NAMES | _VALUES | _WORDS
 """Slots whose values are put where the known question has its own."""
 _UNTOLD = frozenset(
-    ("filler", "english", "fact", "gloss", "listed", "list", "setting", "command", "script", "word", *_NAMES, *_VALUES)
+    (
+        "filler",
+        "english",
+        "fact",
+        "gloss",
+        "listed",
+        "list",
+        "setting",
+        "command",
+        "script",
+        "word",
+        *HOLDINGS,
+        *_NAMES,
+        *_VALUES,
+    )
 )
 """Slots that do not say what is asked."""
 _HOW = ("do", "how", "thing", "what", "about", "by", "fields")

@@ -13,11 +13,11 @@ from assistant.operations.family import CodeLists
 from assistant.operations.slots import Asking, Read, Slots, yes_no
 from assistant.operations.topics import MOST_WORDS
 from assistant.operations.understanding import TELLING
-from assistant.operations.vocabulary import tokens_of
+from assistant.operations.vocabulary import HOLDINGS, tokens_of
 
 NEUTRAL = ("list", "filler", "word", "pointed", "intent", "fact", "english", "topic", "stored", "field", "group",
            "setting", "kept", "listed", "type", "scope", "command", "gateway_prefix", "dated", "each", "receiver",
-           "event", "station", "checked")  # fmt: skip
+           "event", "station", "checked", *HOLDINGS)  # fmt: skip
 """Slots whose words may be the name of a code list all the same."""
 
 PLAIN = ("list", "liste", "lijst", "lists", "listes", "lijsten")
@@ -251,7 +251,7 @@ def _labelled(slots: Slots) -> tuple[str, ...]:
     """Words that the meaning of a code has: those behind "about"."""
     first = min(one.end for one in slots.of("topic"))
     spare = ("pointed", "english", "kind", "fact", "word", "filler", "listed", "number", "kept", "setting", "scope",
-             "command", "receiver", "event")  # fmt: skip
+             "command", "receiver", "event", *HOLDINGS)  # fmt: skip
     others = {p for one in slots.asked.found if one.slot not in spare for p in range(one.start, one.end)}
     places = [p for p in sorted(slots.asked.telling()) if p >= first and p not in others and p not in slots.used]
     slots.take("topic")

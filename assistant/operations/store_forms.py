@@ -29,6 +29,7 @@ from assistant.operations.family import (
     Versions,
     WhyMessage,
 )
+from assistant.operations.held_forms import of_values
 from assistant.operations.slots import WHO, Read, Slots, ranks, yes_no
 from assistant.operations.vocabulary import Match
 from energycomm.eis.states import (
@@ -122,7 +123,7 @@ def _numbered(slots: Slots) -> int | None:
         first = len(lone) == 1 and lone[0].start == 0  # 415, in which state is it?
         asks = asks or (first and (slots.has("intent", "state") or (slots.has("state") and slots.has("group", "code"))))
         freed = slots.has("intent", "freed") and slots.has("intent", "when") and not slots.has("thing", *OTHERS)
-        asks = asks or freed
+        asks = asks or freed or (slots.has("until") and slots.has("state", "quarantined"))
         asks = asks or (judged and len(lone) == 1 and not slots.has("intent", "top") and _of_one(slots, lone[0]))
         if len(lone) != 1 or not asks or slots.has("code") or slots.has("number_is"):
             return None
@@ -142,26 +143,28 @@ def _of_one(slots: Slots, number: Match) -> bool:
     return not counted and (called or number.end == len(slots.asked.tokens))
 
 
+UNTIL = frozenset(("until", "till", "jusqu", "tot"))
+"""First words of what asks for the last day."""
+
+
 def _of_its_past(slots: Slots, id_: int) -> Read:
-    """What became of a message: its states, until when it waited, what freed it, and where it belongs."""
+    """What became of a message: its states, until when it waits, what freed it, and where it belongs."""
+    waits = slots.of("until")
+    if waits and slots.has("state", "quarantined"):
+        slots.mark(waits)
+        slots.take("state")
+        slots.take("ever")
+        slots.take("keeps")
+        slots.take("thing", "message")
+        slots.take("field", "validity")
+        slots.take("intent", "since")
+        told = slots.asked.word(waits[0].start) in UNTIL
+        return (WhyMessage(message=id_, about="until" if told else "history"),)
     if slots.take("ever"):
         slots.take("state")
         slots.take("thing", "message")
         slots.take("intent", "freed")
         return (WhyMessage(message=id_, about="history"),)
-    waits = slots.of("until")
-    if waits and slots.has("state", "quarantined"):
-        slots.mark(waits)
-        slots.take("state")
-        slots.take("thing", "message")
-        slots.take("field", "validity")
-        slots.take("intent", "since")
-        return (
-            WhyMessage(
-                message=id_,
-                about="why" if slots.asked.word(waits[0].start) in ("until", "jusqu", "tot") else "history",
-            ),
-        )
     slots.take("thing", "message")
     slots.take("intent", "list", "exists", "today")
     slots.take("field", "sentence")
@@ -192,6 +195,15 @@ def _of_its_past(slots: Slots, id_: int) -> Read:
 
 def _of_its_state(slots: Slots, id_: int) -> Read:
     """What a message is: why, what it says, its state, its codes."""
+    if slots.take("any_severity"):
+        slots.take("severity")
+        slots.take("thing", "finding")
+        slots.take("subject", "code", "rule")
+        slots.take("group", "code", "rule")
+        slots.take("field", "error_code")
+        slots.take("state", "rejected")
+        slots.take("intent", "occurred")
+        return (WhyMessage(message=id_, about="codes"),)
     if slots.has("intent", "why") or slots.has("group", "waits_for"):
         slots.take("intent", "why", "life", "occurred")
         if not yes_no(slots):  # a series from Denmark, message 415: the answer says what it is
@@ -425,6 +437,8 @@ def _of_refusing_rules(slots: Slots) -> bool:
 def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
     if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
+        return None
+    if of_values(slots):
         return None
     if _by_most_rules(slots):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,6 +54,7 @@ class Source(Struct, frozen=True):
       page: path of the console's list.
       command: the list on the command line.
       flags: what is told of a thing beside others, in place of one state -> the condition.
+      own: the day is the thing's own, and not that of its arrival; its first and its last are shown.
     """
 
     table: Table
@@ -67,6 +68,7 @@ class Source(Struct, frozen=True):
     page: str = ""
     command: str = ""
     flags: dict[str, ColumnElement[bool]] = {}
+    own: bool = False
 
 
 def _of_messages() -> dict[str, Source]:
@@ -176,7 +178,63 @@ def _kept() -> dict[str, Source]:
     }  # fmt: skip
 
 
-_SOURCES = {**_of_messages(), **_sent(), **_kept()}
+def _in_place() -> ColumnElement[bool]:
+    """Whether a meter was not said to be removed since."""
+    m, later = tables.DOMAIN["meter"].c, tables.DOMAIN["meter"].alias("later").c
+    removed = select(later.id).where(
+        later.access_point_id == m.access_point_id, later.serial == m.serial, later.action == "removed",
+        or_(later.at > m.at, and_(later.at == m.at, later.id >= m.id)),
+    )  # fmt: skip
+    return ~removed.exists()
+
+
+def _held() -> dict[str, Source]:
+    """What is held of access points, and the heads of grid invoices: never what was measured, nor whose it is."""
+    r, v, s, p = tables.reading, tables.volume, tables.series, tables.supply_period
+    m, t, g = tables.DOMAIN["meter"], tables.contract, tables.DOMAIN["grid_invoice"]
+
+    def of_point(
+        table: Table, *names: str, at: ColumnElement[Any] | None = None, number: ColumnElement[Any] | None = None,
+        states: tuple[str, ...] = (), flags: dict[str, ColumnElement[bool]] | None = None,
+    ) -> Source:  # fmt: skip
+        point = tables.access_point.c
+        told = {one: table.c[one] for one in names}
+        columns = {"access_point": point.identifier, "market": point.market, **told}
+        joins = ((tables.access_point, point.id == table.c.access_point_id),)
+        return Source(
+            table, table.c.at if at is None else at, {"row": table.c.id, **columns}, tuple(columns), states, joins,
+            number, page="/access-points", flags=flags or {}, own=True,
+        )  # fmt: skip
+
+    return {
+        "reading": of_point(r, "source", "nature", "status", states=KEPT_STATES),
+        # A period of consumption is of the day on which it begins.
+        "volume": of_point(
+            v, "source", "nature", "status", at=func.coalesce(v.c.start_at, v.c.at), states=KEPT_STATES
+        ),
+        "series": of_point(s, "source", "unit", "direction", "status", states=KEPT_STATES),
+        "meter": of_point(
+            m, "serial", "action", "type", number=func.count(m.c.serial.distinct()), states=("present",),
+            flags={"present": _in_place()},
+        ),
+        "supply_period": of_point(p, "ended_at", "reason", "end_reason", states=("running", "ended")),
+        "contract": of_point(t, "reference", "status", "tariff"),
+        "grid_invoice": Source(
+            g, g.c.at,
+            {"row": g.c.id, **{name: g.c[name] for name in (
+                "invoice", "market", "part", "type", "total", "tax", "gross", "currency", "due", "charges")}},
+            ("invoice", "market", "part", "total", "tax", "gross", "currency", "due", "charges"),
+            number=func.count(g.c.invoice.distinct()), page="/invoices", command="energycomm invoice list", own=True,
+        ),
+    }  # fmt: skip
+
+
+KEPT_STATES = ("current", "replaced", "cancelled", "cancels")
+"""What became of a measure."""
+_INSTANTS = ("ended_at",)
+"""Columns of instants beside that of the day."""
+
+_SOURCES = {**_of_messages(), **_sent(), **_kept(), **_held()}
 
 
 class _Asked(Struct, frozen=True):
@@ -257,7 +315,27 @@ def stored_answer(
             found = _list_answer(connection, asked, total)
             answer = say(language, "yes" if total else "no")
             return replace(found, sentence=f"{answer} {found.sentence}", values=(total > 0,))
+        if plan.value is not None:
+            return _invoice_answer(connection, asked)
         return _list_answer(connection, asked, total)
+
+
+def _invoice_answer(connection: Connection, asked: _Asked) -> Worked:
+    """What grid invoices say: the files of one may each say it, and are named where they differ."""
+    name = str(asked.plan.value)
+    columns = asked.source.columns
+    said = [columns["invoice"], columns[name], columns["currency"]]
+    query = asked.rows_of(select(*said)).where(columns[name].is_not(None)).distinct().order_by(*said)
+    found = connection.execute(query.limit(asked.plan.limit)).all()
+    if not found:
+        return asked.nothing()
+    told = "; ".join(
+        f"{invoice}: {value} {currency}" if name in ("total", "tax", "gross") else f"{invoice}: {value}"
+        for invoice, value, currency in found
+    )
+    listed = _list_answer(connection, asked, len(found))
+    sentence = f"{say(asked.language, f'invoice_{name}')} {told}."
+    return replace(listed, sentence=sentence, values=tuple(str(value) for _, value, _ in found))
 
 
 def _edge_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
@@ -269,7 +347,8 @@ def _edge_answer(connection: Connection, asked: _Asked, total: int) -> Worked:
     at = instant(row[0])
     what = f"{asked.thing} {row[1]}" if len(row) > 1 else asked.thing
     told = say(asked.language, asked.plan.how, at=asked.times.to_the_minute(at), what=what, where=asked.where)
-    shown = _list_answer(connection, asked, total, limit=1) if len(row) > 1 and asked.plan.how == "last" else None
+    whole = asked.source.own or (len(row) > 1 and asked.plan.how == "last")
+    shown = _list_answer(connection, asked, total, limit=1) if whole else None
     return Worked(
         sentence=f"{told} ({asked.counted(total).rstrip('.')})",
         table=None if shown is None else shown.table,
@@ -331,18 +410,19 @@ def _groups_answer(connection: Connection, asked: _Asked, catalogue: Catalogue, 
 
 
 def _list_answer(connection: Connection, asked: _Asked, total: int, limit: int | None = None) -> Worked:
-    """The newest of them."""
+    """The newest of them; the oldest where the first is asked for."""
     source = asked.source
     dated = source.at is not None
     shown = [source.columns[name] for name in source.shown]
     query = asked.rows_of(select(*([source.at] if source.at is not None else []), *shown))
     if source.at is not None:
-        query = query.order_by(source.at.desc(), *([source.columns["id"].desc()] if "id" in source.columns else []))
+        order = [source.at, *([source.columns["id"]] if "id" in source.columns else [])]
+        query = query.order_by(*(one.asc() if asked.plan.how == "first" else one.desc() for one in order))
     found = connection.execute(query.distinct().limit(limit or asked.plan.limit)).all()
     rows = tuple(
         (
             *((asked.times.to_the_minute(instant(row[0])),) if dated else ()),
-            *(str(cell) if cell is not None else "" for cell in row[dated:]),
+            *(_cell(asked, name, cell) for name, cell in zip(source.shown, row[dated:], strict=True)),
         )
         for row in found
     )
@@ -353,6 +433,12 @@ def _list_answer(connection: Connection, asked: _Asked, total: int, limit: int |
         proofs=asked.proofs,
         values=tuple(row[first] for row in found),
     )
+
+
+def _cell(asked: _Asked, name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    return asked.times.to_the_minute(instant(int(value))) if name in _INSTANTS else str(value)
 
 
 def _about_findings(plan: Stored) -> Stored:
@@ -373,8 +459,8 @@ _DAYS_OF: dict[DayOf, tuple[tuple[str, ...], ColumnElement[Any]]] = {
 
 def _dated(source: Source, plan: Stored) -> Source:
     """What is asked for, by the day that is meant."""
-    if plan.day_of is None:
-        return source
+    if plan.day_of is None or (plan.thing, plan.day_of) == ("grid_invoice", "due"):
+        return source  # a grid invoice is due on a day, and at no instant
     things, column = _DAYS_OF[plan.day_of]
     if plan.thing not in things:
         raise UserError(f"A {plan.thing} has no such day.", "Ask when it came.")
@@ -430,7 +516,11 @@ def _conditions(
                 f"{wrong[0]!r} is no state of a {plan.thing}.", f"Its states: {', '.join(source.states) or 'none'}."
             )
         flags = [source.flags[state] for state in plan.states if source.flags]
-        found.append(or_(*flags) if flags else _column(source, plan, "state").in_(plan.states))
+        if plan.thing == "supply_period":
+            flags = [_period_is(state, micros(now)) for state in plan.states]
+        found.append(
+            or_(*flags) if flags else _column(source, plan, "status" if source.own else "state").in_(plan.states)
+        )
     if plan.code is not None:
         beginning = plan.code.upper()
         begun = tuple(rule.error_code for rule in catalogue.rules if rule.error_code.upper().startswith(beginning))
@@ -456,6 +546,13 @@ def _conditions(
         if plan.thing != "access_point":
             raise UserError(f"A {plan.thing} is not supplied.", "Ask for access points.")
         found += _supply(supplied=plan.supplied, now=micros(now))
+    for name, said in (("serial", plan.meter), ("invoice", plan.invoice)):
+        if said is not None:
+            found.append(func.upper(_column(source, plan, name)) == said.upper())
+    if plan.value is not None:
+        _column(source, plan, plan.value)
+    if plan.thing == "grid_invoice" and plan.day_of == "due":
+        return found + _due(source.columns["due"], plan), False
     at = source.at
     if at is not None and plan.since is not None:
         found.append(at >= _micros(plan.since, times))
@@ -464,7 +561,20 @@ def _conditions(
     joined = plan.access_point is not None or plan.by == "access_point"
     if plan.access_point is not None:
         found.append(tables.access_point.c.identifier == plan.access_point)
-    return found, joined and plan.thing != "access_point"
+    return found, joined and plan.thing != "access_point" and not source.own
+
+
+def _period_is(state: str, now: int) -> ColumnElement[bool]:
+    """Whether a period of supply has begun and not ended, or has ended."""
+    s = tables.supply_period.c
+    return s.ended_at <= now if state == "ended" else and_(s.at <= now, or_(s.ended_at.is_(None), s.ended_at > now))
+
+
+def _due(column: ColumnElement[Any], plan: Stored) -> list[ColumnElement[bool]]:
+    """Which days something is due on: the column has them as text."""
+    found: list[ColumnElement[bool]] = [column.is_not(None)]
+    found += [column >= plan.since.isoformat()] if plan.since else []
+    return found + ([column < plan.until.isoformat()] if plan.until else [])
 
 
 def _supply(*, supplied: bool, now: int) -> list[ColumnElement[bool]]:
@@ -558,6 +668,7 @@ def _in_words(plan: Stored) -> str:
         ("market", " or ".join(plan.markets)), ("kind", " or ".join(plan.kinds)), ("type", " or ".join(plan.types)),
         ("code", plan.code),
         ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),
+        ("invoice", plan.invoice), ("meter", plan.meter and "by its serial number"),
         ("day", plan.day_of), ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
         ("supplied", {None: None, True: "yes", False: "no longer"}[plan.supplied]),
         ("number", plan.number), ("severity", plan.severity), ("without", plan.lacking),
@@ -600,6 +711,10 @@ def _proof(plan: Stored, source: Source, where: str) -> Proof:
         options = (f"--{name.replace('_', '-')} {str(value).lower() if name == 'market' else value}"
                    for name, value in chosen.items())  # fmt: skip
         command = command and " ".join((command, *options))
+    if source.own and plan.access_point:
+        command = f"energycomm access-point show {plan.access_point}"
+    if plan.invoice and source.own:
+        link, command = f"{source.page}/{quote(plan.invoice)}", f"energycomm invoice show {plan.invoice}"
     return Proof(text=f"{plan.thing}: {where}", link=link, command=command)
 
 
@@ -630,6 +745,10 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
         return Worked(sentence=text, proofs=(proof,), values=(told.kind, told.type, told.market, at))
     if plan.about == "freed":
         return _freed(engine, found, language, facts, proof, times)
+    if plan.about == "until" and told.state == "quarantined" and found.waits_until is not None:
+        until = times.day(found.waits_until, told.market)
+        text = say(language, "waits", what=told.waits_for or "-", until=until, **facts)
+        return Worked(sentence=text, proofs=(proof,), values=(until,))
     current = [one for one in found.findings if one.current and plan.severity in (None, one.severity)]
     codes = tuple(dict.fromkeys(one.error_code for one in current))
     proofs = (

@@ -6,7 +6,7 @@ import re
 
 from assistant.operations.slots import TOLD_BY, Slots
 from assistant.operations.understanding import TELLING
-from assistant.operations.vocabulary import tokens_of
+from assistant.operations.vocabulary import HOLDINGS, tokens_of
 
 MOST_WORDS = 3
 """Words that rules are looked for by; more of them ask for a passage."""
@@ -18,7 +18,7 @@ _GLOSSED = re.compile(r"(?P<word>[^\W\d]+)\s+\(\W*[^\W\d]+\W*\)")
 """A word that another one in brackets says as the source has it: een aanname ('Assumption')."""
 
 SPARE = ("word", "pointed", "kept", "list", "english", "setting", "command", "scope", "fact", "ever", "until",
-         "receiver", "event", "station", "checked")  # fmt: skip
+         "receiver", "event", "station", "checked", *HOLDINGS)  # fmt: skip
 """Slots whose words may be words of rules all the same."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -48,6 +48,21 @@ _REFERENCE = re.compile(
 """A reference has letters and digits."""
 _NUMBERED = re.compile(r"(?i)\b(r[ée]f[ée]rence|referentie|kenmerk)\s+(?:(?:no\.?|nr\.?|n°|nº)\s*)?(\d{6,11})(?!\d)")
 """Or it is a number, and the question says that it is one."""
+_SERIAL_WORDS = r"(?:number|no\.?|nr\.?|n°|nº|num[ée]ro(?:\s+de\s+s[ée]rie)?|nummer|serial(?:\s+number)?|serienummer)"
+_METER = re.compile(
+    rf"(?i)\b(meter|compteur|serial\s+number|num[ée]ro\s+de\s+s[ée]rie|serienummer|meternummer)\s+"
+    rf"(?:(?:with|bearing|avec|portant|met)\s+)?(?:(?:the|le|la|het|de)\s+)?(?:{_SERIAL_WORDS}\s*)?"
+    r"((?=[\w-]*\d{3})[A-Za-z0-9][\w-]{4,}[A-Za-z0-9])(?![\w-])"
+)
+"""A meter by its serial number."""
+_EAN = re.compile(r"\d{18}")
+_INVOICE = re.compile(
+    rf"(?i)\b((?:grid\s+)?invoices?|(?:grid\s+)?bill|factures?(?:\s+de\s+r[ée]seau|\s+d['’]acheminement)?|"
+    rf"(?:net)?factuur|(?:net)?facturen)\s+(?:(?:with|avec|met)\s+)?(?:(?:the|le|la|het)\s+)?(?:{_SERIAL_WORDS}\s*)?"
+    r"((?=[\w/-]*\d{3})[A-Za-z0-9][\w/-]{4,}[A-Za-z0-9])(?![\w-])"
+)
+"""A grid invoice by its number."""
+_DAY_LIKE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?|\d{1,2}[/-]\d{1,2}[/-]\d{2,4}")
 _POINT = re.compile(r"(?i)(?:\b(?:connection|ean(?:[ -]code)?|gsrn)\s+)?(?<![\d#])(\d{12,18})(?!\d)")
 _GATEWAY_CODE = re.compile(r"\b[A-Z]{2,10}(?:_[A-Z0-9]+)+\b")
 _EXIT = re.compile(
@@ -509,6 +524,16 @@ def _numbers(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) ->
         names.append([("reference", word)])
         return f"{found[1]} §{len(names) - 1} "
 
+    def thing(slot: str, found: re.Match[str]) -> str:
+        word = found[2]
+        known = (lexicon.types, lexicon.codes, lexicon.rules, lexicon.lists, lexicon.repairs, lexicon.settings)
+        if any(word.lower() in one for one in known) or _ERROR_CODE.fullmatch(word) or _DAY_LIKE.fullmatch(word):
+            return found.group()
+        if slot == "meter" and _EAN.fullmatch(word):
+            return found.group()  # who says meter may mean its access point
+        names.append([(slot, word), *([("point", word)] if slot == "meter" and _POINT.fullmatch(word) else [])])
+        return f"{found[1]} §{len(names) - 1} "
+
     def code(found: re.Match[str]) -> str:
         word = found.group()
         if word.lower() in lexicon.codes and word.lower() not in lexicon.gateway:
@@ -521,6 +546,8 @@ def _numbers(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) ->
     left = _NUMBERED.sub(reference, _REFERENCE.sub(reference, left))
     left = taken("reference", _UUID, left)
     left = taken("reference", _MATTER, left)
+    left = _METER.sub(partial(thing, "meter"), left)
+    left = _INVOICE.sub(partial(thing, "invoice_number"), left)
     left = taken("point", _POINT, left)
     left = taken("envelope", _ENVELOPE, left, "envelope")
     left = taken("request", _REQUEST, left, "request")

@@ -26,6 +26,10 @@ BETWEEN = frozenset((
 ))  # fmt: skip
 """Small words that may stand inside a phrase: attendent encore une réponse."""
 
+HOLDINGS = ("held", "in_place", "so_far", "runs", "keeps", "invoice_value", "any_severity")
+"""Slots of what the store holds of points and invoices: elsewhere their words are like any others, the name of a list,
+what a rule is about."""
+
 TURNED = ("kind", "list", "class", "subject")
 """Slots whose English names are also said with their last word in front: a charge of the grid is a grid charge."""
 TURNING = ("of", "for")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FORM = "5"
+FORM = "6"
 """Changes when the same documents would give other passages: everything is then chunked anew."""
 
 CURRENT = "current"

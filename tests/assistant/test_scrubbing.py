@@ -28,6 +28,7 @@ JWT = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAibWV0ZXIifQ.c2l4dGVlbiBieXRlcyBvZg"
         ("Pay to FR76 3000 6000 0112 3456 7890 189 today.", "FR76 3000 6000 0112 3456 7890 189", "iban"),
         ("The point 12345678901234 is cut.", "12345678901234", "access point"),
         ("EAN 541448820000000001 is cut.", "541448820000000001", "access point"),
+        ("Målepunkt 571313174000000017 is cut.", "571313174000000017", "access point"),
         ("Mot de passe : hunter2secret!", "hunter2secret!", "secret"),
         (f"Bearer {JWT} was sent.", JWT, "secret"),
         ("Nom du client : Jeanne Exemple", "Jeanne Exemple", "name"),

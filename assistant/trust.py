@@ -23,7 +23,7 @@ from energycomm.errors import UserError
 SHIPPED = {
     "e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
     "light.npz": "a335bc36f410ba8ad823869a137906153a7f83fd04eade2fcc1845eb3ef05f26",
-    "likeness.npz": "630044934e71b07e092dc6e4d0bafa2f3f7a0d9213fc99bdc54f76d3fbe3b3e0",
+    "likeness.npz": "b6768ddaccd343104954be097bb74a99a16e903ef52dfeced802b041901cbf6b",
     "projection.npz": "d6b0776a42507f23c0c457061dc5bb7832b8f3211e0c187021cf7d362d7b2407",
     "reranker_en/model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
     "reranker_en/tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",

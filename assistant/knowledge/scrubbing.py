@@ -38,9 +38,7 @@ to log."""
 
 _EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{2,4}){3,8}\b")
-_ACCESS_POINT = re.compile(
-    r"(?<![\w.,/-])(?:\d{14}|\d{18}|\d{2}[ ]\d{3}[ ]\d{3}[ ]\d{3}[ ]\d{3})(?![\w/-]|[.,]\d)"
-)
+_ACCESS_POINT = re.compile(r"(?<![\w.,/-])(?:\d{14}|\d{18}|\d{2}[ ]\d{3}[ ]\d{3}[ ]\d{3}[ ]\d{3})(?![\w/-]|[.,]\d)")
 _METER = re.compile(
     r"(?i)\b(?:meter|compteur|serial number|numéro de série|serienummer|meternummer)\s+"
     r"(?:(?:with|avec|met)\s+)?(?:(?:number|serial number|no\.?|nr\.?|n°|numéro|nummer)\s*)?"

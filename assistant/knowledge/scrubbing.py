@@ -42,7 +42,7 @@ _ACCESS_POINT = re.compile(r"(?<![\w.,/-])(?:\d{14}|\d{18}|\d{2}[ ]\d{3}[ ]\d{3}
 _METER = re.compile(
     r"(?i)\b(?:meter|compteur|serial number|numéro de série|serienummer|meternummer)\s+"
     r"(?:(?:with|avec|met)\s+)?(?:(?:number|serial number|no\.?|nr\.?|n°|numéro|nummer)\s*)?"
-    r"(?P<value>(?=[\w-]*\d{4})[A-Z0-9][\w-]{5,}[A-Z0-9])(?![\w-])"
+    r"(?P<value>(?!\d{4}-\d\d-\d\d)(?=[\w-]*\d{4})[A-Z0-9][\w-]{5,}[A-Z0-9])(?![\w-])"
 )
 _PASSWORD = re.compile(
     r"(?i)\b(?:password|passwd|pwd|mot de passe|mdp|wachtwoord|secret|api[_ -]?key|access[_ -]?key|token)\b"

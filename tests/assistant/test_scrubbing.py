@@ -29,6 +29,8 @@ JWT = "eyJhbGciOiAiSFMyNTYifQ.eyJzdWIiOiAibWV0ZXIifQ.c2l4dGVlbiBieXRlcyBvZg"
         ("The point 12345678901234 is cut.", "12345678901234", "access point"),
         ("EAN 541448820000000001 is cut.", "541448820000000001", "access point"),
         ("Målepunkt 571313174000000017 is cut.", "571313174000000017", "access point"),
+        ("Which access point does meter 1SAG200000001 belong to?", "1SAG200000001", "meter"),
+        ("Le compteur n° 21674538 est posé.", "21674538", "meter"),
         ("Mot de passe : hunter2secret!", "hunter2secret!", "secret"),
         (f"Bearer {JWT} was sent.", JWT, "secret"),
         ("Nom du client : Jeanne Exemple", "Jeanne Exemple", "name"),
@@ -52,6 +54,7 @@ def test_what_is_personal_or_secret_is_replaced_by_its_kind(text: str, gone: str
         "GLN 8712345678906 sends 20260208120000.",
         "Password: at least twelve characters.",
         "An amount of 1 234 567,89 EUR is invoiced.",
+        "Changement de compteur 2026-02-08, meter readings of 20260208.",
     ],
 )
 def test_what_is_neither_stays(text: str) -> None:

@@ -27,6 +27,7 @@ from assistant.operations.worked import MOST_ROWS, Proof, Table, Worked, ranked
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import COMMON, CodeEntry
 from energycomm.engine.rule import Rule
+from energycomm.errors import UserError
 from energycomm.kernel.family import KINDS
 
 FEW = 5
@@ -40,11 +41,13 @@ def matching(catalogue: Catalogue, where: RuleFilter, texts: Texts | None = None
     """The rules that a filter finds, in the order of the catalogue.
 
     Words that no title and no sentence has are looked for in the rules' names and comments.
+
+    Raises:
+      UserError: a rule that others are held against does not exist.
     """
     known = texts or {}
     if where.same is not None:
-        named = {one.upper() for one in where.to}
-        models = [rule for rule in catalogue.rules if {rule.error_code.upper(), rule.code.upper()} & named]
+        models = [rule for code in where.to for rule in _rules_of(catalogue, code)]
         wanted = {value for rule in models for value in values(rule, where.same)}
         rest = replace(where, same=None, to=())
         return [
@@ -56,6 +59,14 @@ def matching(catalogue: Catalogue, where: RuleFilter, texts: Texts | None = None
         rest = replace(where, words=())
         found = [rule for rule in catalogue.rules if matches(rule, rest, known) and hinted(rule, where.words)]
     return found
+
+
+def _rules_of(catalogue: Catalogue, code: str) -> tuple[Rule, ...]:
+    found = catalogue.find(code)
+    if not found:
+        close = catalogue.like(code)
+        raise UserError(f"No rule has the code {code!r}.", f"Like it: {', '.join(close)}." if close else "List rules.")
+    return tuple(found)
 
 
 def where_in_words(where: RuleFilter, language: str) -> str:

@@ -133,6 +133,10 @@ class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     words: tuple[Text, ...] = ()
     language: Literal["en", "fr", "nl"] = "en"
 
+    def __post_init__(self) -> None:
+        if (self.same is None) != (not self.to):
+            raise ValueError("an attribute is the same as that of rules that `to` names by their codes")
+
 
 class Rules(Operation, tag="rules", frozen=True, kw_only=True):
     """Rules of the catalogue: listed, counted, counted by an attribute, or whether there is one; the values of an

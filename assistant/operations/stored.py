@@ -495,7 +495,11 @@ def _only(names: Sequence[str]) -> str | None:
 def _conditions(
     source: Source, plan: Stored, catalogue: Catalogue, now: datetime, times: LegalTime
 ) -> tuple[list[ColumnElement[bool]], bool]:
-    """What restricts, and whether access points are joined."""
+    """What restricts, and whether access points are joined.
+
+    Raises:
+      UserError: the things that are asked for are not restricted so.
+    """
     found = list(source.always)
     for name, wanted in (("market", plan.markets), ("kind", plan.kinds), ("type", plan.types)):
         if wanted:
@@ -505,32 +509,14 @@ def _conditions(
     if plan.severity is not None:
         found.append(_column(source, plan, "severity") == plan.severity)
     if plan.lacking is not None:
+        if plan.thing not in ("message", "finding"):
+            raise UserError(f"A {plan.thing} has no findings.", "Ask for messages.")
         f, of = tables.finding.c, _column(source, plan, "id")
         found.append(of.not_in(select(f.message_id).where(f.current, f.severity == plan.lacking)))
     if plan.error_class is not None:
         found.append(_column(source, plan, "class") == plan.error_class)
-    if plan.states:
-        wrong = [state for state in plan.states if source.states and state not in source.states]
-        if wrong:
-            raise UserError(
-                f"{wrong[0]!r} is no state of a {plan.thing}.", f"Its states: {', '.join(source.states) or 'none'}."
-            )
-        flags = [source.flags[state] for state in plan.states if source.flags]
-        if plan.thing == "supply_period":
-            flags = [_period_is(state, micros(now)) for state in plan.states]
-        found.append(
-            or_(*flags) if flags else _column(source, plan, "status" if source.own else "state").in_(plan.states)
-        )
     if plan.code is not None:
-        beginning = plan.code.upper()
-        begun = tuple(rule.error_code for rule in catalogue.rules if rule.error_code.upper().startswith(beginning))
-        codes = catalogue.error_codes(plan.code) or begun or (beginning,)
-        if plan.thing == "freed":
-            # Its findings are those of former verdicts.
-            f = tables.finding.c
-            found.append(tables.state_change.c.message_id.in_(select(f.message_id).where(f.error_code.in_(codes))))
-        else:
-            found.append(_column(source, plan, "code").in_(codes))
+        found.append(_of_code(source, plan, catalogue))
     if plan.envelope is not None:
         ch, k = tables.ch_message.c, tables.kernel_message.c
         _column(source, plan, "kind")
@@ -549,19 +535,63 @@ def _conditions(
     for name, said in (("serial", plan.meter), ("invoice", plan.invoice)):
         if said is not None:
             found.append(func.upper(_column(source, plan, name)) == said.upper())
-    if plan.value is not None:
-        _column(source, plan, plan.value)
+    if plan.value is not None and (plan.thing, plan.how) != ("grid_invoice", "list"):
+        raise UserError(f"The {plan.value} is that of a grid invoice.", "List grid invoices.")
+    there, joined = _at_point(source, plan)
+    return [*found, *_in_states(source, plan, now), *_on_days(source, plan, times), *there], joined
+
+
+def _in_states(source: Source, plan: Stored, now: datetime) -> list[ColumnElement[bool]]:
+    """In one of the states, or with one of the flags."""
+    if not plan.states:
+        return []
+    wrong = [state for state in plan.states if source.states and state not in source.states]
+    if wrong:
+        raise UserError(
+            f"{wrong[0]!r} is no state of a {plan.thing}.", f"Its states: {', '.join(source.states) or 'none'}."
+        )
+    flags = [source.flags[state] for state in plan.states if source.flags]
+    if plan.thing == "supply_period":
+        flags = [_period_is(state, micros(now)) for state in plan.states]
+    return [or_(*flags) if flags else _column(source, plan, "status" if source.own else "state").in_(plan.states)]
+
+
+def _of_code(source: Source, plan: Stored, catalogue: Catalogue) -> ColumnElement[bool]:
+    """With a code, or one that begins so."""
+    beginning = str(plan.code).upper()
+    begun = tuple(rule.error_code for rule in catalogue.rules if rule.error_code.upper().startswith(beginning))
+    codes = catalogue.error_codes(str(plan.code)) or begun or (beginning,)
+    if plan.thing == "freed":
+        # Its findings are those of former verdicts.
+        f = tables.finding.c
+        return tables.state_change.c.message_id.in_(select(f.message_id).where(f.error_code.in_(codes)))
+    return _column(source, plan, "code").in_(codes)
+
+
+def _on_days(source: Source, plan: Stored, times: LegalTime) -> list[ColumnElement[bool]]:
+    """Of some days: those of arrival, or those that are meant."""
     if plan.thing == "grid_invoice" and plan.day_of == "due":
-        return found + _due(source.columns["due"], plan), False
-    at = source.at
-    if at is not None and plan.since is not None:
-        found.append(at >= _micros(plan.since, times))
-    if at is not None and plan.until is not None:
-        found.append(at < _micros(plan.until, times))
-    joined = plan.access_point is not None or plan.by == "access_point"
-    if plan.access_point is not None:
-        found.append(tables.access_point.c.identifier == plan.access_point)
-    return found, joined and plan.thing != "access_point" and not source.own
+        return _due(source.columns["due"], plan)
+    if source.at is None and (plan.since or plan.until):
+        raise UserError(f"The store does not tell the day of a {plan.thing}.", "Ask without days.")
+    found = []
+    if source.at is not None and plan.since is not None:
+        found.append(source.at >= _micros(plan.since, times))
+    if source.at is not None and plan.until is not None:
+        found.append(source.at < _micros(plan.until, times))
+    return found
+
+
+def _at_point(source: Source, plan: Stored) -> tuple[list[ColumnElement[bool]], bool]:
+    """At an access point, and whether access points are joined for it."""
+    if plan.access_point is None and plan.by != "access_point":
+        return [], False
+    there = plan.thing == "access_point" or "access_point" in source.columns
+    beside = (source.table, *(table for table, _ in source.joins))
+    if not there and tables.kernel_message not in beside and tables.outgoing not in beside:
+        raise UserError(f"The store does not tell the access point of a {plan.thing}.", "Ask for messages there.")
+    where = [] if plan.access_point is None else [tables.access_point.c.identifier == plan.access_point]
+    return where, not there
 
 
 def _period_is(state: str, now: int) -> ColumnElement[bool]:
@@ -749,6 +779,15 @@ def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, langu
         until = times.day(found.waits_until, told.market)
         text = say(language, "waits", what=told.waits_for or "-", until=until, **facts)
         return Worked(sentence=text, proofs=(proof,), values=(until,))
+    return _explained(catalogue, plan, found, language, facts, times)
+
+
+def _explained(
+    catalogue: Catalogue, plan: WhyMessage, found: MessageDetail, language: str, facts: dict[str, Any],
+    times: LegalTime,
+) -> Worked:  # fmt: skip
+    """Why a message is as it is, by its findings or by what it waits for; or its history."""
+    told = found.summary
     current = [one for one in found.findings if one.current and plan.severity in (None, one.severity)]
     codes = tuple(dict.fromkeys(one.error_code for one in current))
     proofs = (

@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import delete, insert, select
 
 from assistant.chat.working import kept, worked_answer
+from assistant.operations.family import Plan
 from assistant.operations.house import House
 from assistant.operations.worked import Worked
 from energycomm.config import Config
@@ -220,3 +222,30 @@ def test_a_model_is_held_to_the_types_of_what_is_held(living: House) -> None:
                   {"thing": "grid_invoice", "value": "colour"}, {"thing": "customer"}):  # fmt: skip
         with pytest.raises(UserError):
             living.called("stored", wrong)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ({"thing": "grid_invoice", "access_point": PRM}, "access point"),
+        (
+            {"thing": "grid_invoice", "how": "list", "access_point": PRM, "day_of": "due", "since": "2026-05-01"},
+            "access point",
+        ),
+        ({"thing": "invoice", "access_point": PRM}, "access point"),
+        ({"thing": "ticket", "access_point": PRM}, "access point"),
+        ({"thing": "invoice", "since": "2026-05-01"}, "day"),
+        ({"thing": "envelope", "lacking": "warning"}, "findings"),
+        ({"thing": "grid_invoice", "value": "total"}, "total"),
+        ({"thing": "meter", "invoice": INVOICE}, "invoice"),
+        ({"thing": "meter", "states": ["running"]}, "state"),
+        ({"thing": "reading", "day_of": "due"}, "day"),
+    ],
+)
+def test_what_restricts_no_such_thing_is_refused_and_never_left_out(
+    living: House, call: dict[str, Any], told: str
+) -> None:
+    """A model's call is answered as it is meant, or not at all."""
+    plan = msgspec.convert({"do": "stored", **call}, Plan)
+    with pytest.raises(UserError, match=told):
+        living.work_out(plan, "en")

@@ -38,6 +38,17 @@ def values(house: House) -> Callable[[str], set[Any]]:
 Values = Callable[[str], set[Any]]
 
 
+def written(files: str, *lines: str) -> set[str]:
+    """Error codes of the rules of some files that have one of these lines, told by their text alone."""
+    found = set[str]()
+    for path in (ROOT / "rules").glob(files):
+        for block in path.read_text("utf-8").split("\n  - code: ")[1:]:
+            kept = [one.strip() for one in block.split("\n")]
+            code = next((one.removeprefix("error_code: ") for one in kept if one.startswith("error_code: ")), "")
+            found |= {code} if code and not set(lines).isdisjoint(kept) else set()
+    return found
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -47,9 +58,7 @@ Values = Callable[[str], set[Any]]
     ],
 )
 def test_rules_of_one_of_two_reasons_are_those_of_both(values: Values, question: str) -> None:
-    both = values("Which Danish rules have reason E49?") | values("Which Danish rules have reason E51?")
-    assert values(question) == both
-    assert both
+    assert values(question) == written("dk/*.yaml", "ebix: E49", "ebix: E51") != set()
 
 
 def test_rules_of_neither_of_two_reasons_are_not_those_of_one(house: House) -> None:
@@ -57,9 +66,7 @@ def test_rules_of_neither_of_two_reasons_are_not_those_of_one(house: House) -> N
 
 
 def test_rules_of_one_of_two_classes_are_those_of_both(values: Values) -> None:
-    each = values("Which Dutch rules are of the class ordering?") | values(
-        "Which Dutch rules are of the class missing?"
-    )
+    each = written("nl/*.yaml", "error_class: ordering", "error_class: missing")
     assert values("Which Dutch rules are of the class ordering or missing?") == each
 
 
@@ -115,8 +122,7 @@ def test_what_is_not_wanted_is_left_out(values: Values, question: str) -> None:
 
 def test_errors_that_are_not_wanted_leave_the_warnings(values: Values) -> None:
     left = values("I don't need the errors, just list the rules in be/readings.yaml")
-    assert left == values("Which rules in be/readings.yaml are warnings?")
-    assert left
+    assert left == written("be/readings.yaml", "severity: warning") != set()
 
 
 def test_a_reading_that_keeps_the_severity_that_is_denied_says_less(house: House) -> None:

@@ -39,11 +39,14 @@ to log."""
 _EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{2,4}){3,8}\b")
 _ACCESS_POINT = re.compile(r"(?<![\w.,/-])(?:\d{14}|\d{18}|\d{2}[ ]\d{3}[ ]\d{3}[ ]\d{3}[ ]\d{3})(?![\w/-]|[.,]\d)")
-_METER = re.compile(
-    r"(?i)\b(?:meter|compteur|serial number|numéro de série|serienummer|meternummer)\s+"
-    r"(?:(?:with|avec|met)\s+)?(?:(?:number|serial number|no\.?|nr\.?|n°|numéro|nummer)\s*)?"
-    r"(?P<value>(?!\d{4}-\d\d-\d\d)(?=[\w-]*\d{4})[A-Z0-9][\w-]{5,}[A-Z0-9])(?![\w-])"
+NUMBER_WORDS = r"(?:number|no\.?|nr\.?|n°|nº|num[ée]ro(?:\s+de\s+s[ée]rie)?|nummer|serial(?:\s+number)?|serienummer)"
+"""What stands between a thing and its number."""
+METER = re.compile(
+    rf"(?i)\b(meter|compteur|serial\s+number|num[ée]ro\s+de\s+s[ée]rie|serienummer|meternummer)\s+"
+    rf"(?:(?:with|bearing|avec|portant|met)\s+)?(?:(?:the|le|la|het|de)\s+)?(?:{NUMBER_WORDS}\s*)?"
+    r"(?P<value>(?!\d{4}-\d\d|\d{1,2}[/-]\d{1,2}[/-]\d)(?=[\w-]*\d{3})[A-Z0-9][\w-]{4,}[A-Z0-9])(?![\w-])"
 )
+"""A meter with its serial number, which is no day; questions are taken apart by it, too."""
 _PASSWORD = re.compile(
     r"(?i)\b(?:password|passwd|pwd|mot de passe|mdp|wachtwoord|secret|api[_ -]?key|access[_ -]?key|token)\b"
     r"[\"']?\s*(?:[:=]|est|is)\s*[\"']?(?P<value>[^\s\"'<>{}\[\]|]{6,})"
@@ -129,7 +132,7 @@ class Scrubber:
         yield "email", lambda text: (match.span() for match in _EMAIL.finditer(text))
         yield "iban", _ibans
         yield "access point", lambda text: (match.span() for match in _ACCESS_POINT.finditer(text))
-        yield "meter", lambda text: (match.span("value") for match in _METER.finditer(text))
+        yield "meter", lambda text: (match.span("value") for match in METER.finditer(text))
         yield "telephone", _telephones
         yield "name", self._people
 

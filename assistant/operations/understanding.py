@@ -11,6 +11,7 @@ from typing import Any, get_args
 from msgspec import Struct
 
 from assistant.knowledge.language import SMALL_WORDS, detect, is_question_word
+from assistant.knowledge.scrubbing import METER, NUMBER_WORDS
 from assistant.operations.days import DAY_MARK, Days, days_of
 from assistant.operations.paraphrases import rephrased
 from assistant.operations.plaintext import plain
@@ -48,17 +49,10 @@ _REFERENCE = re.compile(
 """A reference has letters and digits."""
 _NUMBERED = re.compile(r"(?i)\b(r[ée]f[ée]rence|referentie|kenmerk)\s+(?:(?:no\.?|nr\.?|n°|nº)\s*)?(\d{6,11})(?!\d)")
 """Or it is a number, and the question says that it is one."""
-_SERIAL_WORDS = r"(?:number|no\.?|nr\.?|n°|nº|num[ée]ro(?:\s+de\s+s[ée]rie)?|nummer|serial(?:\s+number)?|serienummer)"
-_METER = re.compile(
-    rf"(?i)\b(meter|compteur|serial\s+number|num[ée]ro\s+de\s+s[ée]rie|serienummer|meternummer)\s+"
-    rf"(?:(?:with|bearing|avec|portant|met)\s+)?(?:(?:the|le|la|het|de)\s+)?(?:{_SERIAL_WORDS}\s*)?"
-    r"((?=[\w-]*\d{3})[A-Za-z0-9][\w-]{4,}[A-Za-z0-9])(?![\w-])"
-)
-"""A meter by its serial number."""
 _EAN = re.compile(r"\d{18}")
 _INVOICE = re.compile(
     rf"(?i)\b((?:grid\s+)?invoices?|(?:grid\s+)?bill|factures?(?:\s+de\s+r[ée]seau|\s+d['’]acheminement)?|"
-    rf"(?:net)?factuur|(?:net)?facturen)\s+(?:(?:with|avec|met)\s+)?(?:(?:the|le|la|het)\s+)?(?:{_SERIAL_WORDS}\s*)?"
+    rf"(?:net)?factuur|(?:net)?facturen)\s+(?:(?:with|avec|met)\s+)?(?:(?:the|le|la|het)\s+)?(?:{NUMBER_WORDS}\s*)?"
     r"((?=[\w/-]*\d{3})[A-Za-z0-9][\w/-]{4,}[A-Za-z0-9])(?![\w-])"
 )
 """A grid invoice by its number."""
@@ -356,6 +350,8 @@ def _placed(tokens: list[str], names: list[list[tuple[str, str]]]) -> list[Match
 
 NUMBERING = frozenset(("number", "numbered", "no", "nr", "numero", "nummer", "genummerd"))
 """Words between the kind of a message and its number."""
+MOST_SMALL = 2
+"""Small words between a kind and the word for its number: with the number."""
 MOST_DIGITS = 9
 """Digits of the number of a message, at most: an invoice has its own number."""
 
@@ -375,7 +371,7 @@ def _by_kind(found: list[Match], tokens: list[str]) -> list[Match]:
 
 def is_small(tokens: list[str]) -> bool:
     """Whether words tell nothing: the reading with the number 121."""
-    return len(tokens) <= len(("with", "the")) and all(map(is_question_word, tokens))
+    return len(tokens) <= MOST_SMALL and all(map(is_question_word, tokens))
 
 
 FIELD_WORDS = ("field", "champ", "veld")
@@ -546,7 +542,7 @@ def _numbers(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) ->
     left = _NUMBERED.sub(reference, _REFERENCE.sub(reference, left))
     left = taken("reference", _UUID, left)
     left = taken("reference", _MATTER, left)
-    left = _METER.sub(partial(thing, "meter"), left)
+    left = METER.sub(partial(thing, "meter"), left)
     left = _INVOICE.sub(partial(thing, "invoice_number"), left)
     left = taken("point", _POINT, left)
     left = taken("envelope", _ENVELOPE, left, "envelope")
@@ -582,33 +578,13 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
         there = any(name.startswith(wanted) and name[len(wanted) : len(wanted) + 1].isdigit() for name in lexicon.rules)
         return put(("prefix", found[1].upper())) if there else found.group()
 
-    kinds, sets, classes = _KINDS, _SETS, _CLASSES
-    places = (("kind", kinds), ("type", lexicon.types), ("ebix_reason", lexicon.ebix), ("listed", lexicon.codes))
-    written = (("code", lexicon.rules), ("list", lexicon.lists), ("script", lexicon.repairs),
-               ("setting", lexicon.settings), ("set", sets), ("class", classes),
-               ("pointed", lexicon.fields), ("kept", lexicon.kept), ("event", lexicon.events))  # fmt: skip
-
     def name(found: re.Match[str]) -> str:
-        word, low = found.group(), found.group().lower()
-        code_like = any(letter.isdigit() for letter in word) or word[1:] != word[1:].lower()
-        hits: list[tuple[str, str]] = []
-        for slot, known in places if (code_like or word[0].isupper()) and not word.isdigit() else ():
-            if (
-                len(word) > 1
-                and low in known
-                and (code_like or slot == "kind" or (slot == "listed" and word.isupper()))
-            ):
-                hits.append((slot, known[low]))
-        ticked = any(start <= found.start() < end for start, end in spans)
-        for slot, known in written if "_" in word or "-" in word or "." in word or ticked else ():
-            beside = _FIELD_BEFORE.search(text[: found.start()]) or _FIELD_BEHIND.match(text, found.end())
-            if low in known and not (slot == "pointed" and hits and not beside):
-                hits.append((slot, known[low]))
-        if word in markets or (word.upper() in markets and _names_market(found)):
-            hits.append(("market", word.upper()))
+        word = found.group()
+        code_like = _is_code_like(word)
+        hits = _known_as(found, lexicon, ticked=any(start <= found.start() < end for start, end in spans))
         head, _, tail = word.partition("-")
-        if tail.isalpha() and head.lower() in sets:
-            return put(("set", sets[head.lower()])) + tail  # rejection_in-regels
+        if tail.isalpha() and head.lower() in _SETS:
+            return put(("set", _SETS[head.lower()])) + tail  # rejection_in-regels
         if not hits and _VERSION.fullmatch(word):
             hits.append(("version", word))
         if not hits and (_LIST.fullmatch(word) or _SCRIPT.fullmatch(word)):
@@ -620,11 +596,36 @@ def _names(text: str, names: list[list[tuple[str, str]]], lexicon: Lexicon) -> s
                 return put(("type", lexicon.types[shorter.lower()])) + tail
         return put(*hits) if hits else word
 
-    markets = set(lexicon.markets)
     text = _ERROR_CODE.sub(code, text)
     text = _PREFIX.sub(prefix, text)
     spans = [one.span() for one in _TICKED.finditer(text)]
     return _WORD.sub(name, text)
+
+
+def _is_code_like(word: str) -> bool:
+    """Whether a word is written as names are: with a digit, or with a capital inside."""
+    return any(letter.isdigit() for letter in word) or word[1:] != word[1:].lower()
+
+
+def _known_as(found: re.Match[str], lexicon: Lexicon, *, ticked: bool) -> list[tuple[str, str]]:
+    """What the catalogue and the documentation know by a word, as slots and values."""
+    places = (("kind", _KINDS), ("type", lexicon.types), ("ebix_reason", lexicon.ebix), ("listed", lexicon.codes))
+    written = (("code", lexicon.rules), ("list", lexicon.lists), ("script", lexicon.repairs),
+               ("setting", lexicon.settings), ("set", _SETS), ("class", _CLASSES),
+               ("pointed", lexicon.fields), ("kept", lexicon.kept), ("event", lexicon.events))  # fmt: skip
+    word, low, text = found.group(), found.group().lower(), found.string
+    code_like = _is_code_like(word)
+    hits: list[tuple[str, str]] = []
+    for slot, known in places if (code_like or word[0].isupper()) and not word.isdigit() else ():
+        if len(word) > 1 and low in known and (code_like or slot == "kind" or (slot == "listed" and word.isupper())):
+            hits.append((slot, known[low]))
+    for slot, known in written if "_" in word or "-" in word or "." in word or ticked else ():
+        beside = _FIELD_BEFORE.search(text[: found.start()]) or _FIELD_BEHIND.match(text, found.end())
+        if low in known and not (slot == "pointed" and hits and not beside):
+            hits.append((slot, known[low]))
+    if word in lexicon.markets or (word.upper() in lexicon.markets and _names_market(found)):
+        hits.append(("market", word.upper()))
+    return hits
 
 
 def _names_market(found: re.Match[str]) -> bool:

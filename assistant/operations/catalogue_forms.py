@@ -272,19 +272,8 @@ def only_there(slots: Slots) -> Read:
         return None
     named = [one for one in slots.of("market") if one.value not in ("common", "all")]
     markets = list(dict.fromkeys(one.value for one in named))
-    alone = [one for one in slots.of("only") if _next_to(one, named)]
-    if {"n", "ne"} & set(slots.asked.tokens):  # n'existent qu'en Belgique
-        alone += [
-            one for one in slots.of("than")
-            if any(0 <= market.start - one.end <= 1 for market in named)
-            and {"n", "ne"} & set(slots.asked.tokens[max(one.start - 3, 0) : one.start])
-        ]  # fmt: skip
-    shared = _but_for_shared(slots)
-    classes = {one.start for one in slots.of("class", "missing") if slots.has("field", "class")}
-    denial = [
-        one for one in slots.of_all(("not", "without", "except")) if one not in shared and one.start not in classes
-    ]
-    denial += [*alone, *(one for one in slots.of("intent", "without") if one.start not in classes)]
+    alone, shared = _alone_there(slots, named), _but_for_shared(slots)
+    denial = [*_denying(slots, shared), *alone]
     both = slots.has("intent", "both") or (slots.has("market", "all") and not markets)
     if both and not markets and slots.has("market", "all"):
         markets = list(slots.asked.markets)
@@ -327,6 +316,23 @@ def only_there(slots: Slots) -> Read:
             where=_plain(where, what), count=count,
         ),
     )  # fmt: skip
+
+
+def _alone_there(slots: Slots, named: list[Match]) -> list[Match]:
+    """The words that say that only a market has it: n'existent qu'en Belgique."""
+    alone = [one for one in slots.of("only") if _next_to(one, named)]
+    return alone + [
+        one for one in slots.of("than")
+        if any(0 <= market.start - one.end <= 1 for market in named)
+        and {"n", "ne"} & set(slots.asked.tokens[max(one.start - 3, 0) : one.start])
+    ]  # fmt: skip
+
+
+def _denying(slots: Slots, shared: list[Match]) -> list[Match]:
+    """The words that deny that a market has it; the class missing denies nothing."""
+    classes = {one.start for one in slots.of("class", "missing") if slots.has("field", "class")}
+    denials = [*slots.of_all(("not", "without", "except")), *slots.of("intent", "without")]
+    return [one for one in denials if one not in shared and one.start not in classes]
 
 
 def _but_for_shared(slots: Slots) -> list[Match]:

@@ -127,6 +127,7 @@ def _named_behind(slots: Slots, attribute: Attribute, one: Match) -> bool:
 
 
 INTO = frozenset(("to", "of", "in", "into", "under", "tot", "bij", "van", "onder", "de", "dans"))
+"""Words before the article of a class or set to which rules belong."""
 
 
 def described(slots: Slots, head: Mention, at: int | None) -> bool:

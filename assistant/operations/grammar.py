@@ -278,28 +278,14 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
       asked: the question, taken apart.
       taken: takes a text apart.
     """
-    label = _LABEL.match(asked.text)
-    head = taken(label["label"]) if label is not None and not is_none(asked) else None
-    if label is not None and head is not None and {one.slot for one in head.found} <= _LABELLING:
-        short = taken(label["last"])
-        own = short is not None and (any(map(short.has, _OF_ONE)) or _BY_NUMBER.match(short.text) is not None)
-        if short is not None and own and any(map(short.has, _ASKING)):
-            return short
-    heading = _HEADING.match(asked.text)
-    if heading is not None and _is_idle(heading["before"], heading["purpose"], asked):
-        short = None if is_none(asked) else taken(heading["last"])
-        if short is not None:
-            short.language = asked.language
-        return short
-    frame = _FRAME.match(asked.text)
-    told = None if frame is None or is_none(asked) else taken(frame["purpose"])
-    if frame is not None and told is not None and {one.slot for one in told.found} <= _FRAMING:
-        short = taken(frame["last"])
-        if short is not None and (short.has("code") or short.has("subject", "rule")):
-            return short
+    if is_none(asked):
+        return None
+    framed = _unlabelled(asked, taken) or _unframed(asked, taken)
+    if framed is not None:
+        return framed
     text = wished(_TAIL.sub("", asked.text), taken)
     before, last = _split(text, taken)
-    if is_none(asked) or any("?" in one for one in before) or (not before and text == asked.text):
+    if any("?" in one for one in before) or (not before and text == asked.text):
         return None
     behind = taken(asked.text[len(text) :])
     if behind is not None and any(behind.has(slot) for slot in (*_EXACT, "market", "kind", "days", "severity")):
@@ -317,33 +303,61 @@ def inquiry(asked: Understood, taken: Callable[[str], Understood | None]) -> Und
     meant = _meant(told, question)
     if meant:
         return taken(f"{meant}, {last}")
+    named = _kept_of(told, question)
+    short = None if named is None else taken(" ".join((", ".join(named), last)).strip())
+    if short is not None:
+        short.language = asked.language
+    return short
+
+
+def _unlabelled(asked: Understood, taken: Callable[[str], Understood | None]) -> Understood | None:
+    """A question without a few words with a colon before it: postcodes: is NL-P16 an error."""
+    label = _LABEL.match(asked.text)
+    head = None if label is None else taken(label["label"])
+    if label is None or head is None or not {one.slot for one in head.found} <= _LABELLING:
+        return None
+    short = taken(label["last"])
+    own = short is not None and (any(map(short.has, _OF_ONE)) or _BY_NUMBER.match(short.text) is not None)
+    return short if short is not None and own and any(map(short.has, _ASKING)) else None
+
+
+def _unframed(asked: Understood, taken: Callable[[str], Understood | None]) -> Understood | None:
+    """A question without what its answer is wanted for, or what somebody is at."""
+    heading = _HEADING.match(asked.text)
+    if heading is not None and _is_idle(heading["before"], heading["purpose"], asked):
+        short = taken(heading["last"])
+        if short is not None:
+            short.language = asked.language
+        return short
+    frame = _FRAME.match(asked.text)
+    told = None if frame is None else taken(frame["purpose"])
+    if frame is None or told is None or not {one.slot for one in told.found} <= _FRAMING:
+        return None
+    short = taken(frame["last"])
+    return short if short is not None and (short.has("code") or short.has("subject", "rule")) else None
+
+
+def _kept_of(told: Understood, question: Understood) -> list[str] | None:
+    """The names of a statement that the question behind it is about; None where it may restrict what is asked."""
     kept = {one.start for one in told.found if one.slot in _EXACT}
     if any(one.slot not in (*_EXACT, "market", "days") and one.start not in kept and told.word(one.start)[:1] == "§"
            for one in told.found):  # fmt: skip
         return None  # a script, a setting, a code of a list
     exact = {slot: told.values(slot) for slot in _EXACT if told.has(slot)}
     if exact:
-        if any(question.has(slot) for slot in _EXACT):
-            return None
-        named = [
+        return None if _names(question) else [
             value if slot not in ("message", "envelope") else f"{slot} {value}"
             for slot, values in exact.items() for value in values
         ]  # fmt: skip
-    elif (number := _numbered(told, question)) is not None:
-        named = [number]
-    elif not _of_pages(question) and (
-        _restricts(told, question) or not (not _points_back(question) or _only_market(told))
-    ):
+    number = _numbered(told, question)
+    if number is not None:
+        return [number]
+    if _of_pages(question):
+        return []
+    if _restricts(told, question) or (_points_back(question) and not _only_market(told)):
         return None
-    elif _of_pages(question):
-        named = []
-    else:
-        places = [place for one in told.found if one.slot == "market" for place in range(one.start, one.end)]
-        named = [] if question.has("market") else [told.tokens[place] for place in dict.fromkeys(places)]
-    short = taken(" ".join((", ".join(named), last)).strip())
-    if short is not None:
-        short.language = asked.language
-    return short
+    places = [place for one in told.found if one.slot == "market" for place in range(one.start, one.end)]
+    return [] if question.has("market") else [told.tokens[place] for place in dict.fromkeys(places)]
 
 
 def _points_back(question: Understood) -> bool:

@@ -198,6 +198,3 @@ def _grid_invoices(slots: Slots) -> Read:
             since=days.since, until=days.until,
         ),
     )  # fmt: skip
-
-
-__all__ = ["held", "of_values"]

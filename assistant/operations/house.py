@@ -332,8 +332,7 @@ class House:
         """The rules whose sentence names the number that is asked for."""
         if grammar.is_none(asked):
             return ()
-        texts = translations(self.config.rules_folder) if asked.language != "en" else {}
-        return said_number(asked, self._rules().catalogue.rules, texts)
+        return said_number(asked, self._rules().catalogue.rules, lambda: translations(self.config.rules_folder))
 
     def _table_answer(self, plan: family.Tables, language: str) -> Worked | None:
         return tables.table_answer(tables.rows(self.docs, self._kept), plan, language)

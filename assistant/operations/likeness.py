@@ -70,23 +70,10 @@ _WORDS = frozenset(
 """Slots of names that are words as well."""
 _PUT = _NAMES | _VALUES | _WORDS
 """Slots whose values are put where the known question has its own."""
-_UNTOLD = frozenset(
-    (
-        "filler",
-        "english",
-        "fact",
-        "gloss",
-        "listed",
-        "list",
-        "setting",
-        "command",
-        "script",
-        "word",
-        *HOLDINGS,
-        *_NAMES,
-        *_VALUES,
-    )
-)
+_UNTOLD = frozenset((
+    "filler", "english", "fact", "gloss", "listed", "list", "setting", "command", "script", "word", *HOLDINGS,
+    *_NAMES, *_VALUES,
+))  # fmt: skip
 """Slots that do not say what is asked."""
 _HOW = ("do", "how", "thing", "what", "about", "by", "fields")
 """Fields of a plan that say what is asked for; the others restrict it."""

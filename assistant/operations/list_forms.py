@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assistant.operations.conditions import WHICH, as_of, bounds, ending, markets_of, mentions, of_several
 from assistant.operations.days import Days
 from assistant.operations.family import CodeLists
-from assistant.operations.slots import Asking, Read, Slots, yes_no
+from assistant.operations.slots import UNTIL, Asking, Read, Slots, yes_no
 from assistant.operations.topics import MOST_WORDS
 from assistant.operations.understanding import TELLING
 from assistant.operations.vocabulary import HOLDINGS, tokens_of
@@ -52,13 +52,7 @@ def code_lists(slots: Slots) -> Read:
     listed = _listed(slots, name)
     if seen:
         _take_where_seen(slots)
-    asked = slots.has("intent", "since", "when") or slots.has("until") or slots.has("dated")
-    lasting = asked and slots.has("field", "validity") and not slots.asked.days.known
-    lasting = lasting and _circumstance(slots) is None
-    if lasting and listed:
-        slots.take("intent", "since", "when")
-        slots.take("until")
-        slots.take("dated")
+    lasting = _asks_how_long(slots, listed)
     slots.take("intent", "list", "exists", "use", "distinct")
     slots.take("group", "code")
     slots.take("field", "sentence", "validity")
@@ -92,6 +86,18 @@ def code_lists(slots: Slots) -> Read:
     coded = any(one in ("code", "codes") for one in slots.asked.tokens) and not slots.has("group", "access_point")
     words = _told(slots) if coded and markets and not count else ()
     return (CodeLists(markets=markets, words=words),) if words else None
+
+
+def _asks_how_long(slots: Slots, listed: str | None) -> bool:
+    """Whether it is asked since when or until when codes are valid; the words for it are taken where one is named."""
+    asked = slots.has("intent", "since", "when") or slots.has("until") or slots.has("dated")
+    lasting = asked and slots.has("field", "validity") and not slots.asked.days.known
+    lasting = lasting and _circumstance(slots) is None
+    if lasting and listed:
+        slots.take("intent", "since", "when")
+        slots.take("until")
+        slots.take("dated")
+    return lasting
 
 
 def _lasting(found: Read) -> Read:
@@ -222,10 +228,6 @@ def _lasting_days(slots: Slots, days: Days) -> tuple[date | None, date | None, d
         return None, days.since, days.until
     last = days.until - timedelta(days=1) if days.until else None
     return days.day or days.since or last, None, None
-
-
-UNTIL = frozenset(("until", "till", "jusqu", "tot", "up"))
-"""Words before the last day of a validity."""
 
 
 MEANS = frozenset(("mean", "means", "dire", "signifie", "betekent"))

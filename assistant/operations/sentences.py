@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from assistant.knowledge.language import is_question_word
 from assistant.operations.attributes import Texts
@@ -29,13 +29,15 @@ _NUMBER = re.compile(
 )
 
 
-def said_number(asked: Understood, rules: Iterable[Rule], texts: Texts) -> tuple[RuleField, ...]:
+def said_number(
+    asked: Understood, rules: Iterable[Rule], texts: Callable[[], Texts]
+) -> tuple[RuleField, ...]:  # fmt: skip
     """What a question on a number asks of rules whose text has all its words; nothing where none has, or too many.
 
     Args:
       asked: the question, taken apart.
       rules: of the catalogue.
-      texts: what the titles and sentences are in other languages.
+      texts: gives what the titles and sentences are in other languages.
     """
     counts = [one for one in asked.found if (one.slot, one.value) == ("intent", "count")]
     if not (counts or asked.has("amount")) or any(map(asked.has, _ELSEWHERE)) or asked.has("subject", "rule"):
@@ -53,7 +55,7 @@ def said_number(asked: Understood, rules: Iterable[Rule], texts: Texts) -> tuple
     if len(words) < FEWEST_WORDS:
         return ()
     markets = [*(one for one in asked.values("market") if one != "all"), COMMON]
-    there = texts.get(asked.language, {})
+    there = texts().get(asked.language, {}) if asked.language != "en" else {}
     judging = [rule for rule in rules if rule.judges and (len(markets) == 1 or rule.market in markets)]
     said = {rule.code: " ".join(there.get(one, one) for one in (rule.title, rule.sentence)) for rule in judging}
     found = [

@@ -21,6 +21,9 @@ NEAR = 3
 WHO = frozenset(("who", "whom", "qui", "wie"))
 """Ask for a person."""
 
+UNTIL = frozenset(("until", "till", "jusqu", "tot", "up"))
+"""Words before a last day."""
+
 TOLD_BY = frozenset((
     "i", "we", "my", "our", "me", "us", "you", "he", "she", "je", "nous", "mon", "ma", "mes", "notre", "nos", "moi",
     "vous", "ik", "wij", "mijn", "onze", "ons", "mij", "u", "hij", "zij",

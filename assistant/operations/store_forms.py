@@ -30,7 +30,7 @@ from assistant.operations.family import (
     WhyMessage,
 )
 from assistant.operations.held_forms import of_values
-from assistant.operations.slots import WHO, Read, Slots, ranks, yes_no
+from assistant.operations.slots import UNTIL, WHO, Read, Slots, ranks, yes_no
 from assistant.operations.vocabulary import Match
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
@@ -143,10 +143,6 @@ def _of_one(slots: Slots, number: Match) -> bool:
     return not counted and (called or number.end == len(slots.asked.tokens))
 
 
-UNTIL = frozenset(("until", "till", "jusqu", "tot"))
-"""First words of what asks for the last day."""
-
-
 def _of_its_past(slots: Slots, id_: int) -> Read:
     """What became of a message: its states, until when it waits, what freed it, and where it belongs."""
     waits = slots.of("until")
@@ -198,12 +194,9 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
     if slots.take("any_severity"):
         slots.take("severity")
         slots.take("thing", "finding")
-        slots.take("subject", "code", "rule")
-        slots.take("group", "code", "rule")
-        slots.take("field", "error_code")
         slots.take("state", "rejected")
         slots.take("intent", "occurred")
-        return (WhyMessage(message=id_, about="codes"),)
+        return _its_codes(slots, id_)
     if slots.has("intent", "why") or slots.has("group", "waits_for"):
         slots.take("intent", "why", "life", "occurred")
         if not yes_no(slots):  # a series from Denmark, message 415: the answer says what it is
@@ -219,15 +212,7 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
         return (WhyMessage(message=id_),)
     came = slots.has("intent", "when") and slots.has("intent", "occurred")
     if came or (slots.take("fact") and not slots.has("state")):
-        slots.take("fact")
-        slots.take("state")  # it is stuck: on what date did it come
-        slots.take("thing", "envelope")
-        slots.take("group")
-        slots.take("field", "markets", "kinds")
-        slots.take("subject", "kind")
-        slots.take("intent", "when", "occurred", "since")
-        slots.take("market", "all")
-        return (WhyMessage(message=id_, about="facts"),)
+        return _its_facts(slots, id_)
     if slots.has("subject", "rule") and (slots.has("severity", "error") or slots.has("state")):
         refusing = slots.has("state", "rejected") and not yes_no(slots)  # what only warns refuses nothing
         if any(slots.denied(one, "without") for one in slots.of("severity", "warning")):
@@ -244,39 +229,49 @@ def _of_its_state(slots: Slots, id_: int) -> Read:
     coded = slots.has("subject", "code") or slots.has("group", "code")
     warned = slots.has("severity", "warning")
     if coded and slots.has("state", "rejected") and not warned and not yes_no(slots):
-        slots.take("subject", "code")
-        slots.take("group", "code")
-        slots.take("field", "error_code", "sentence")
         slots.take("state", "rejected")
         slots.take("severity")
         slots.take("intent", "state")
-        return (WhyMessage(message=id_, about="codes"),)
+        return _its_codes(slots, id_)
     if coded and warned and not yes_no(slots):
         slots.take("state")
         excepted = [one for one in slots.of("severity", "warning") if slots.denied(one, "without", "except")]
         if excepted:
             slots.mark(excepted)
             slots.take("only")
-            slots.take("subject", "code")
-            slots.take("group", "code")
-            slots.take("field", "error_code", "sentence")
-            return (WhyMessage(message=id_, about="codes", severity="error"),)
+            return _its_codes(slots, id_, "error")
     elif slots.take("intent", "state") or slots.has("state"):
         asked = slots.take("state")
         is_ = asked[0] if yes_no(slots) and len(asked) == 1 and not slots.has("not") else None
         return (WhyMessage(message=id_, about="state", equals=is_),)
     if slots.has("subject", "code", "rule") or slots.has("group", "code"):
-        heads = {one.start for one in slots.of("subject", "code", "rule")}
-        slots.mark(one for one in slots.of("number") if one.end in heads)  # which two rules
-        slots.take("subject", "code", "rule")
-        slots.take("group", "code", "rule")
-        slots.take("field", "error_code")
-        slots.take("intent", "count")
-        severity = slots.one("severity")
+        slots.take("intent", "count", "occurred")
         slots.take("state", "accepted")
-        slots.take("intent", "occurred")
-        return (WhyMessage(message=id_, about="codes", severity=severity),)  # type: ignore[arg-type]
+        return _its_codes(slots, id_, slots.one("severity"))
     return (WhyMessage(message=id_),)
+
+
+def _its_facts(slots: Slots, id_: int) -> Read:
+    """When a message came and in which envelope, and what it is."""
+    slots.take("fact")
+    slots.take("state")  # it is stuck: on what date did it come
+    slots.take("thing", "envelope")
+    slots.take("group")
+    slots.take("field", "markets", "kinds")
+    slots.take("subject", "kind")
+    slots.take("intent", "when", "occurred", "since")
+    slots.take("market", "all")
+    return (WhyMessage(message=id_, about="facts"),)
+
+
+def _its_codes(slots: Slots, id_: int, severity: str | None = None) -> Read:
+    """The codes of a message, of its rules, or of those of a severity."""
+    heads = {one.start for one in slots.of("subject", "code", "rule")}
+    slots.mark(one for one in slots.of("number") if one.end in heads)  # which two rules
+    slots.take("subject", "code", "rule")
+    slots.take("group", "code", "rule")
+    slots.take("field", "error_code", "sentence")
+    return (WhyMessage(message=id_, about="codes", severity=severity),)  # type: ignore[arg-type]
 
 
 THEN = frozenset(
@@ -436,14 +431,8 @@ def _of_refusing_rules(slots: Slots) -> bool:
 
 def stored(slots: Slots) -> Read:
     """Things of the store: how many, which, since when, the most frequent, the average."""
-    if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
+    if _elsewhere(slots):
         return None
-    if of_values(slots):
-        return None
-    if _by_most_rules(slots):
-        return None
-    if of_several(slots) and any(one.value != "message" for one in slots.of("list")):
-        return None  # what is in the list of one market and not in that of another
     if slots.has("station"):
         return _of_stations(slots)
     if slots.has("checked") and not slots.has("thing"):
@@ -459,12 +448,9 @@ def stored(slots: Slots) -> Read:
         return None  # what was on a day with one point is told by its life
     events = _take_beside(slots, thing)
     supplied = _supplied(slots) if thing == "access_point" else None
-    by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
-    messages, codes_ = slots.of("thing", "message"), slots.of("group", "code")
-    if by == "code" and slots.has("number_is") and messages and codes_ and messages[0].start < codes_[0].start:
-        if not _so_many_codes(slots):
-            return None
-        by = "message"
+    by = _spread_over(slots, thing)
+    if by == "message" and not _so_many_codes(slots):
+        return None
     day_of = _day_of(slots, thing)
     how = _how(slots, thing, by, sure=sure)
     if how is None:
@@ -472,51 +458,64 @@ def stored(slots: Slots) -> Read:
     if unknown:
         return _unknown_rule(slots, unknown[0])
     coded = slots.has("field", "error_code")  # warnings have error codes too
-    codes = slots.take("code")
-    if len(codes) > 1:
+    if len(slots.values("code")) > 1:
         return None
-    if codes:
-        slots.take("group", "code")
-        slots.take("subject", "code", "rule")
-        slots.take("severity", "error")
-    gateway = slots.one("gateway") if thing == "incident" else None
-    prefix = slots.one("prefix") if not codes and thing in ("message", "finding", "freed") else None
-    if prefix:
-        _take_beside_prefix(slots)
-    if refused_by is not None and not prefix:
-        prefix = next((f"{RULES_OF.get(one, one)}-" for one in slots.values("market") if one != "all"), None)
+    code = _code(slots, thing, refused_by)
     least, most = _bounds(slots, by)
     if how == "list" and by is None:
         _take_so_many(slots)
     lacking = _lacking(slots, thing, by)
-    every = bool(codes) or bool(prefix) or thing == "finding" or (how == "top" and coded)
+    every = bool(code) or thing == "finding" or (how == "top" and coded)
     severity = None if thing == "request" or lacking else _severity(slots, how, by, every=every)
-    severity = "error" if refused_by is not None else severity  # a warning refuses nothing
     plan = Stored(
-        thing=thing,
-        how=how,  # type: ignore[arg-type]
-        by=by,
-        states=_states(slots, thing),
-        markets=_markets(slots),
-        kinds=tuple(slots.take("kind")),
-        types=tuple(events or slots.take("type")),
-        code=gateway or (codes[0] if codes else prefix),
+        thing=thing, how=how, by=by, states=_states(slots, thing), markets=_markets(slots),  # type: ignore[arg-type]
+        kinds=tuple(slots.take("kind")), types=tuple(events or slots.take("type")),
+        code=code,
         error_class=_class(slots, thing, by),  # type: ignore[arg-type]
-        severity=severity,  # type: ignore[arg-type]
-        access_point=slots.one("point"),
-        envelope=_number(slots, "envelope") if thing == "message" else None,
-        day_of=day_of,
-        lacking=lacking,
-        late=thing in ("request", "freed") and bool(slots.take("late")),
-        supplied=supplied,
-        number=_number(slots, thing) if thing in ("request", "envelope") else None,
-        at_least=least,
-        at_most=most,
-        ranks=ranks(slots) if how in ("top", "bottom") else None,
-    )
+        severity="error" if refused_by is not None else severity,  # type: ignore[arg-type]
+        access_point=slots.one("point"), envelope=_number(slots, "envelope") if thing == "message" else None,
+        day_of=day_of, lacking=lacking, late=thing in ("request", "freed") and bool(slots.take("late")),
+        supplied=supplied, number=_number(slots, thing) if thing in ("request", "envelope") else None,
+        at_least=least, at_most=most, ranks=ranks(slots) if how in ("top", "bottom") else None,
+    )  # fmt: skip
     if plan.access_point or plan.by == "access_point" or thing != "access_point":
         slots.take("thing", "access_point")
     return _dated(plan, slots)
+
+
+def _elsewhere(slots: Slots) -> bool:
+    """Whether something is asked that no count or list of the store tells."""
+    if slots.has("intent", "why", "default", "compare", "changed") or slots.has("stage"):
+        return True
+    if of_several(slots) and any(one.value != "message" for one in slots.of("list")):
+        return True  # what is in the list of one market and not in that of another
+    return of_values(slots) or _by_most_rules(slots)
+
+
+def _spread_over(slots: Slots, thing: Thing) -> StoreGroup | None:
+    """By what things are counted: messages by how many error codes they have, points by their messages."""
+    by = "access_point" if thing == "message" and _points_counted(slots) else _group(slots, thing)
+    messages, codes = slots.of("thing", "message"), slots.of("group", "code")
+    sized = slots.has("number_is") and messages and codes and messages[0].start < codes[0].start
+    return "message" if by == "code" and sized else by
+
+
+def _code(slots: Slots, thing: Thing, refused_by: Match | None) -> str | None:
+    """The code of what is asked for, or the beginning of its codes."""
+    gateway = slots.one("gateway") if thing == "incident" else None
+    codes = slots.take("code")
+    if codes:
+        slots.take("group", "code")
+        slots.take("subject", "code", "rule")
+        slots.take("severity", "error")
+    if gateway or codes:
+        return gateway or codes[0]
+    prefix = slots.one("prefix") if thing in ("message", "finding", "freed") else None
+    if prefix:
+        _take_beside_prefix(slots)
+    elif refused_by is not None:
+        prefix = next((f"{RULES_OF.get(one, one)}-" for one in slots.values("market") if one != "all"), None)
+    return prefix
 
 
 def _so_many_codes(slots: Slots) -> bool:
@@ -784,6 +783,11 @@ def _thing(slots: Slots) -> tuple[Thing | None, bool]:
     if "finding" in things:
         slots.take("thing", "finding")
         return "finding", True
+    return _unnamed_thing(slots)
+
+
+def _unnamed_thing(slots: Slots) -> tuple[Thing | None, bool]:
+    """What is counted or listed where no thing is named: messages, or requests, by what is said of them."""
     counted = slots.has("intent", "count", "since", "last", "when", "occurred") or slots.has("number_is")
     spread = slots.has("intent", "top", "bottom", "average") or slots.has("number_is")
     about = any(slots.has(slot) for slot in ("state", "type", "kind", "severity"))
@@ -814,6 +818,7 @@ def _is_file(slots: Slots, one: Match) -> bool:
 
 
 def _group(slots: Slots, thing: str) -> StoreGroup | None:
+    """By what things are counted, where it is said; None where they are not."""
     valued = _beside_value(slots)
     slots.mark(valued)
     kept = [one.value for one in slots.of("group") if one not in valued and one.value in get_args(StoreGroup)]
@@ -826,13 +831,8 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
         slots.take("field", "kinds")
         slots.take("subject", "kind")
         groups = [one for one in groups if one != "kind"]
-    if (
-        thing == "request"
-        and len(groups) > 1
-        and not spread
-        and not slots.has("each")
-        and not slots.has("intent", "count")
-    ):
+    shown = thing == "request" and len(groups) > 1 and not spread
+    if shown and not slots.has("each") and not slots.has("intent", "count"):
         slots.take("group")  # what kind it was and in what state it is: the list shows it
         slots.take("field", "kinds")
         slots.take("subject", "kind", "code")
@@ -866,17 +866,22 @@ def _group(slots: Slots, thing: str) -> StoreGroup | None:
     if found is None and thing == "message" and slots.has("subject", "code") and not coded and not said:
         found = "code"
     if found is not None:
-        slots.take("group", found)
-        slots.take("subject", "rule" if found == "rule" else "code")
-        if found == "code":
-            slots.take("field", "error_code")
-            if not slots.has("thing"):
-                slots.take("state", "rejected")
-        if found in ("kind", "type"):
-            slots.take("subject", "kind")
-            slots.take("field", "kinds")
-        slots.take("field", "markets", "class")
+        _take_group(slots, found)
     return found  # type: ignore[return-value]
+
+
+def _take_group(slots: Slots, found: str) -> None:
+    """Take the words for a group."""
+    slots.take("group", found)
+    slots.take("subject", "rule" if found == "rule" else "code")
+    if found == "code":
+        slots.take("field", "error_code")
+        if not slots.has("thing"):
+            slots.take("state", "rejected")
+    if found in ("kind", "type"):
+        slots.take("subject", "kind")
+        slots.take("field", "kinds")
+    slots.take("field", "markets", "class")
 
 
 BESIDE: dict[str, tuple[str, ...]] = {
